@@ -1,0 +1,2 @@
+//! The `throng` command.
+fn main() {}

@@ -1,0 +1,5 @@
+//! `throng` animates crowds of skinned characters on the CPU.
+
+pub mod clip;
+pub mod error;
+pub mod rig;
