@@ -2,4 +2,5 @@
 
 pub mod clip;
 pub mod error;
+pub mod lanes;
 pub mod rig;

@@ -1,0 +1,188 @@
+//! Lanes: the vocabulary that every kernel is written in, once.
+//!
+//! ```text
+//! Row      16 x f32, 64 bytes, one cache line: one value of one joint for the 16 characters of a block
+//!            | portable: 4 x f32x4 |  AVX2: 2 x ymm  |  AVX-512: 1 x zmm |
+//! kernel   for at in (0..16).step_by(L::N) { L::load(row, at) ... }
+//! ```
+//!
+//! Rules, each with the price of breaking it:
+//!
+//! * Every helper that takes or returns lanes is `#[inline(always)]`; `#[target_feature]` stands only on the
+//!   entry functions that `per_isa!` generates. One helper with plain `#[inline]` costs a factor of 16,
+//!   because each intrinsic becomes a call. `tests/codegen.rs` looks for such calls.
+//! * No reciprocal estimates: makers of processors differ in them.
+//! * [`Lanes::mul_add`] is fused in *fast* mode where the processor has it and two roundings in *strict*
+//!   mode. Nothing else differs between the instruction sets, so fast gives the same bits on AVX2 and
+//!   AVX-512, strict the same bits everywhere.
+//! * This folder is the only one with `unsafe`.
+
+mod isa;
+mod math;
+mod portable;
+mod slots;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+pub use isa::{Isa, IsaError, Mode, Simd};
+pub(crate) use isa::{Level, per_isa};
+pub use math::{Quat, Vec3, exp_neg, lerp, sin_cos_small};
+pub(crate) use portable::Portable;
+pub use slots::{Line, SlotBuffer, SlotToken, SlotWriter};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::{Ymm, Zmm};
+
+/// Characters in a block.
+pub const BLOCK: usize = 16;
+
+/// One value for each of the 16 characters of a block.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub struct Row(pub [f32; BLOCK]);
+
+impl Row {
+    /// All zero.
+    pub const ZERO: Self = Self([0.0; BLOCK]);
+    /// All one.
+    pub const ONE: Self = Self([1.0; BLOCK]);
+
+    /// The same value in every lane.
+    pub const fn splat(x: f32) -> Self {
+        Self([x; BLOCK])
+    }
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+/// Quads in a [`KeyGroup`].
+pub const GROUP: usize = 8;
+
+/// Eight quads of one key of a clip, one cache line: a quad is four 16-bit values, a quaternion or a
+/// translation, scaled by [`KEY_ONE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub struct KeyGroup(pub [i16; 4 * GROUP]);
+
+/// The integer that stands for 1 in a key.
+pub const KEY_ONE: f32 = 32767.0;
+
+/// The integer that stands for a weight of 1 (the sum over all keys that are mixed).
+pub const WEIGHT_ONE: f32 = 32767.0;
+
+/// Two neighbouring keys of one clip and their weights, ready to be mixed.
+#[derive(Clone, Copy)]
+pub struct KeyPair<'a> {
+    /// The key at or before the time.
+    pub left: &'a [KeyGroup],
+    /// The key after it, as long as `left`.
+    pub right: &'a [KeyGroup],
+    /// Weights of both in units of 1 / [`WEIGHT_ONE`]; over all pairs of a character they sum to
+    /// [`WEIGHT_ONE`], so that 32-bit sums cannot overflow.
+    pub weights: [i16; 2],
+}
+
+/// Sums of one group of quads for one character, in the order in which the interleaving leaves them:
+/// quads 0, 2, 4, 6, then 1, 3, 5, 7.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub struct GroupSums(pub [[i32; BLOCK]; 2]);
+
+/// A vector of `N` lanes of `f32` on one instruction set in one arithmetic mode.
+pub trait Lanes:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// Lanes: 4, 8 or 16.
+    const N: usize;
+    /// One truth value per lane.
+    type Mask: Copy;
+
+    /// The same value in every lane.
+    fn splat(x: f32) -> Self;
+    /// Lanes `at..at + N` of a row; `at` is a multiple of `N` below 16.
+    fn load(row: &Row, at: usize) -> Self;
+    /// Writes lanes `at..at + N` of a row.
+    fn store(self, row: &mut Row, at: usize);
+    /// `self * b + c`.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// `c - self * b`.
+    fn neg_mul_add(self, b: Self, c: Self) -> Self;
+    /// Correctly rounded.
+    fn sqrt(self) -> Self;
+    /// Largest integer not above.
+    fn floor(self) -> Self;
+    /// `self < other ? self : other`.
+    fn min(self, other: Self) -> Self;
+    /// `self > other ? self : other`.
+    fn max(self, other: Self) -> Self;
+    /// Clears the sign.
+    fn abs(self) -> Self;
+    /// `self < other`, false for NaN.
+    fn lt(self, other: Self) -> Self::Mask;
+    /// `mask ? a : b`.
+    fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
+    /// Both.
+    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Either.
+    fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// The 32-bit integers of a row, converted.
+    fn load_i32(row: &[i32; BLOCK], at: usize) -> Self;
+    /// Truncated toward zero; values must fit 32 bits.
+    fn store_i32(self, row: &mut [i32; BLOCK], at: usize);
+    /// Two values in [-1, 1] as 16-bit signed normalised integers, `lo` in the low half; the result is
+    /// bits, not a number.
+    fn pack_snorm(lo: Self, hi: Self) -> Self;
+
+    /// Turns 16 rows of 16 lanes into 16 rows of 16 values: `lines[c][r] = rows[r][c]`.
+    fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]);
+    /// Turns 16 rows into line `line` of each of the 16 destinations; `stream` writes around the cache.
+    fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool);
+    /// Mixes group `group` of all pairs of one character: `sum of left * w0 + right * w1`, exact.
+    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, sums: &mut GroupSums);
+
+    /// 0 in every lane.
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::splat(0.0)
+    }
+    /// 1 in every lane.
+    #[inline(always)]
+    fn one() -> Self {
+        Self::splat(1.0)
+    }
+    /// Between two bounds.
+    #[inline(always)]
+    fn clamp(self, low: Self, high: Self) -> Self {
+        self.max(low).min(high)
+    }
+}
+
+/// Asks for the cache line of `value` ahead of its use.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing that the program could observe, and SSE is part of x86-64.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+/// Makes streamed lines visible to other threads; once at the end of a job.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn stream_fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of x86-64.
+    unsafe {
+        core::arch::x86_64::_mm_sfence();
+    }
+}

@@ -1,0 +1,203 @@
+//! Lanes over `wide::f32x4`: SSE2, NEON, wasm. No intrinsics of ours.
+//!
+//! Four lanes, because on SSE2 wider types spill: `f32x8` and `f32x16` were 4 to 20 % slower.
+
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+use wide::{f32x4, i16x8, i32x4};
+
+use super::{BLOCK, GroupSums, KeyGroup, KeyPair, Lanes, Line, Row};
+
+/// Four lanes on any target.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable(f32x4);
+
+impl Add for Portable {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        Self(self.0 + o.0)
+    }
+}
+impl Sub for Portable {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        Self(self.0 - o.0)
+    }
+}
+impl Mul for Portable {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        Self(self.0 * o.0)
+    }
+}
+impl Div for Portable {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        Self(self.0 / o.0)
+    }
+}
+impl Neg for Portable {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(self.0 ^ f32x4::splat(-0.0))
+    }
+}
+
+#[inline(always)]
+fn four(row: &Row, at: usize) -> f32x4 {
+    f32x4::new([row.0[at], row.0[at + 1], row.0[at + 2], row.0[at + 3]])
+}
+
+#[inline(always)]
+fn tile(rows: &[Row; BLOCK], r: usize, c: usize) -> [f32x4; 4] {
+    f32x4::transpose([
+        four(&rows[4 * r], 4 * c),
+        four(&rows[4 * r + 1], 4 * c),
+        four(&rows[4 * r + 2], 4 * c),
+        four(&rows[4 * r + 3], 4 * c),
+    ])
+}
+
+/// Pairs `(a[i], b[i])` of the low and of the high four values.
+#[inline(always)]
+fn interleave(a: [i16; 8], b: [i16; 8]) -> [i16x8; 2] {
+    [
+        i16x8::new([a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]]),
+        i16x8::new([a[4], b[4], a[5], b[5], a[6], b[6], a[7], b[7]]),
+    ]
+}
+
+#[inline(always)]
+fn eight(group: &KeyGroup, at: usize) -> [i16; 8] {
+    let mut values = [0i16; 8];
+    values.copy_from_slice(&group.0[at..at + 8]);
+    values
+}
+
+impl Lanes for Portable {
+    const N: usize = 4;
+    type Mask = f32x4;
+
+    #[inline(always)]
+    fn splat(x: f32) -> Self {
+        Self(f32x4::splat(x))
+    }
+    #[inline(always)]
+    fn load(row: &Row, at: usize) -> Self {
+        Self(four(row, at))
+    }
+    #[inline(always)]
+    fn store(self, row: &mut Row, at: usize) {
+        row.0[at..at + 4].copy_from_slice(&self.0.to_array());
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        // Never `wide`'s own: whether that fuses depends on the flags of the build.
+        Self(self.0 * b.0 + c.0)
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        Self(c.0 - self.0 * b.0)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0.sqrt())
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        Self(self.0.floor())
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self::select(self.lt(other), self, other)
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self::select(other.lt(self), self, other)
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self(self.0.abs())
+    }
+    #[inline(always)]
+    fn lt(self, other: Self) -> f32x4 {
+        self.0.simd_lt(other.0)
+    }
+    #[inline(always)]
+    fn select(mask: f32x4, a: Self, b: Self) -> Self {
+        Self(mask.select(a.0, b.0))
+    }
+    #[inline(always)]
+    fn and(a: f32x4, b: f32x4) -> f32x4 {
+        a & b
+    }
+    #[inline(always)]
+    fn or(a: f32x4, b: f32x4) -> f32x4 {
+        a | b
+    }
+    #[inline(always)]
+    fn load_i32(row: &[i32; BLOCK], at: usize) -> Self {
+        Self(i32x4::new([row[at], row[at + 1], row[at + 2], row[at + 3]]).round_float())
+    }
+    #[inline(always)]
+    fn store_i32(self, row: &mut [i32; BLOCK], at: usize) {
+        row[at..at + 4].copy_from_slice(&self.0.fast_trunc_int().to_array());
+    }
+    #[inline(always)]
+    fn pack_snorm(lo: Self, hi: Self) -> Self {
+        let one = f32x4::splat(32767.0);
+        let lo = (lo.0 * one).fast_round_int();
+        let hi = (hi.0 * one).fast_round_int();
+        let bits: i32x4 = (lo & i32x4::splat(0xffff)) | (hi << 16);
+        Self(bytemuck::cast(bits))
+    }
+
+    #[inline(always)]
+    fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]) {
+        for r in 0..4 {
+            for c in 0..4 {
+                for (k, v) in tile(rows, r, c).iter().enumerate() {
+                    lines[4 * c + k].0[4 * r..4 * r + 4].copy_from_slice(&v.to_array());
+                }
+            }
+        }
+    }
+    #[inline(always)]
+    fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool) {
+        // Four lines at a time, so that each is written whole.
+        for c in 0..4 {
+            let mut lines = [Line::ZERO; 4];
+            for r in 0..4 {
+                for (k, v) in tile(rows, r, c).iter().enumerate() {
+                    lines[k].0[4 * r..4 * r + 4].copy_from_slice(&v.to_array());
+                }
+            }
+            for (k, value) in lines.iter().enumerate() {
+                value.put(&mut out[4 * c + k][line], stream);
+            }
+        }
+    }
+    #[inline(always)]
+    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, sums: &mut GroupSums) {
+        // Quad 2q goes to sums[0][4q..], quad 2q + 1 to sums[1][4q..].
+        for q in 0..4 {
+            let mut low = i32x4::splat(0);
+            let mut high = i32x4::splat(0);
+            for pair in pairs {
+                let [w0, w1] = pair.weights;
+                let weights = i16x8::new([w0, w1, w0, w1, w0, w1, w0, w1]);
+                let [a, b] =
+                    interleave(eight(&pair.left[group], 8 * q), eight(&pair.right[group], 8 * q));
+                low += a.dot(weights);
+                high += b.dot(weights);
+            }
+            sums.0[0][4 * q..4 * q + 4].copy_from_slice(&low.to_array());
+            sums.0[1][4 * q..4 * q + 4].copy_from_slice(&high.to_array());
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Output memory that workers write in parallel, slot by slot, without locks.
+//!
+//! ```text
+//! SlotBuffer   | slot a: 48 lines | slot b: 12 lines | free | slot c: 48 lines | ...    a line is 64 bytes
+//! SlotToken    owns one slot's range; not Clone, made only by `allocate`, given back to `free`
+//! SlotWriter   borrows the buffer mutably for one frame; `lines(&mut token)` lends out one slot
+//! ```
+//!
+//! Soundness rests on ownership: ranges of live tokens are disjoint, a token is borrowed mutably while its
+//! lines are, and nothing can read the buffer while the writer lives.
+#![allow(unsafe_code)]
+
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// One cache line of output.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub struct Line(pub [f32; 16]);
+
+impl Line {
+    /// All zero.
+    pub const ZERO: Self = Self([0.0; 16]);
+
+    /// Copies the line to `target`; `stream` writes around the cache where the target can.
+    #[inline(always)]
+    pub fn put(&self, target: &mut Self, stream: bool) {
+        #[cfg(target_arch = "x86_64")]
+        if stream {
+            use core::arch::x86_64::{_mm_load_ps, _mm_stream_ps};
+            let (from, to) = (self.0.as_ptr(), target.0.as_mut_ptr());
+            for at in [0, 4, 8, 12] {
+                // SAFETY: both are 64-byte aligned arrays of 16 values, and SSE is part of x86-64.
+                unsafe { _mm_stream_ps(to.add(at), _mm_load_ps(from.add(at))) };
+            }
+            return;
+        }
+        let _ = stream;
+        *target = *self;
+    }
+}
+
+/// The right to write one slot; see the module's head.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SlotToken {
+    buffer: u32,
+    first: u32,
+    lines: u32,
+}
+
+impl SlotToken {
+    /// First line of the slot in the buffer; never changes while the token lives.
+    pub fn first_line(&self) -> u32 {
+        self.first
+    }
+    /// Lines of the slot.
+    pub fn line_count(&self) -> u32 {
+        self.lines
+    }
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct SlotBuffer {
+    id: u32,
+    lines: Vec<Line>,
+    /// Freed ranges by length in lines; a handful of lengths (one per skin size), so a list is searched.
+    free: Vec<(u32, Vec<u32>)>,
+}
+
+impl Default for SlotBuffer {
+    fn default() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), lines: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl SlotBuffer {
+    /// Makes room for that many more lines.
+    pub fn reserve(&mut self, lines: usize) {
+        self.lines.reserve(lines);
+    }
+
+    /// Gives out a range of `lines` lines, zeroed; `None` past 2^32 lines.
+    pub fn allocate(&mut self, lines: u32) -> Option<SlotToken> {
+        if let Some((_, firsts)) = self.free.iter_mut().find(|(length, _)| *length == lines)
+            && let Some(first) = firsts.pop()
+        {
+            self.lines[first as usize..(first + lines) as usize].fill(Line::ZERO);
+            return Some(SlotToken { buffer: self.id, first, lines });
+        }
+        let first = u32::try_from(self.lines.len()).ok()?;
+        first.checked_add(lines)?;
+        self.lines.resize(self.lines.len() + lines as usize, Line::ZERO);
+        Some(SlotToken { buffer: self.id, first, lines })
+    }
+
+    /// Takes a range back for slots of the same length.
+    ///
+    /// # Panics
+    /// If the token is of another buffer.
+    pub fn free(&mut self, token: SlotToken) {
+        assert_eq!(token.buffer, self.id, "the token belongs to another buffer");
+        match self.free.iter_mut().find(|(length, _)| *length == token.lines) {
+            Some((_, firsts)) => firsts.push(token.first),
+            None => self.free.push((token.lines, vec![token.first])),
+        }
+    }
+
+    /// Everything, free ranges included: what a host uploads.
+    pub fn as_lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// One slot.
+    ///
+    /// # Panics
+    /// If the token is of another buffer.
+    pub fn slot(&self, token: &SlotToken) -> &[Line] {
+        assert_eq!(token.buffer, self.id, "the token belongs to another buffer");
+        &self.lines[token.first as usize..(token.first + token.lines) as usize]
+    }
+
+    /// Opens the buffer for writing by many workers.
+    pub fn writer(&mut self) -> SlotWriter<'_> {
+        SlotWriter { id: self.id, base: self.lines.as_mut_ptr(), count: self.lines.len(), buffer: PhantomData }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct SlotWriter<'a> {
+    id: u32,
+    base: *mut Line,
+    count: usize,
+    buffer: PhantomData<&'a mut [Line]>,
+}
+
+// SAFETY: shared access only lends out disjoint ranges, each through a `&mut` token.
+unsafe impl Sync for SlotWriter<'_> {}
+// SAFETY: as above; the pointer is to plain data.
+unsafe impl Send for SlotWriter<'_> {}
+
+impl SlotWriter<'_> {
+    /// The lines of one slot.
+    ///
+    /// # Panics
+    /// If the token is of another buffer.
+    #[inline]
+    pub fn lines<'t>(&'t self, token: &'t mut SlotToken) -> &'t mut [Line] {
+        assert_eq!(token.buffer, self.id, "the token belongs to another buffer");
+        debug_assert!((token.first + token.lines) as usize <= self.count);
+        // SAFETY: the token was made by this buffer (checked), whose memory is borrowed mutably for the
+        // life of the writer and only ever grows, so the range lies inside; ranges of live tokens are
+        // disjoint, and this token cannot be used again before the returned borrow ends.
+        unsafe { core::slice::from_raw_parts_mut(self.base.add(token.first as usize), token.lines as usize) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_disjoint_and_reused_by_length() {
+        let mut buffer = SlotBuffer::default();
+        let mut a = buffer.allocate(3).unwrap();
+        let mut b = buffer.allocate(2).unwrap();
+        {
+            let writer = buffer.writer();
+            writer.lines(&mut a).fill(Line([1.0; 16]));
+            writer.lines(&mut b).fill(Line([2.0; 16]));
+        }
+        assert!(buffer.slot(&a).iter().all(|line| line.0 == [1.0; 16]));
+        assert!(buffer.slot(&b).iter().all(|line| line.0 == [2.0; 16]));
+        let first = a.first_line();
+        buffer.free(a);
+        let c = buffer.allocate(3).unwrap();
+        assert_eq!(c.first_line(), first);
+        assert!(buffer.slot(&c).iter().all(|line| line.0 == [0.0; 16]));
+    }
+
+    #[test]
+    #[should_panic(expected = "another buffer")]
+    fn a_token_of_another_buffer_is_refused() {
+        let mut one = SlotBuffer::default();
+        let mut other = SlotBuffer::default();
+        let mut token = one.allocate(1).unwrap();
+        let _also = other.allocate(1).unwrap();
+        other.writer().lines(&mut token);
+    }
+}

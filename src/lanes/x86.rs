@@ -1,0 +1,387 @@
+//! Lanes over AVX2 with FMA (`Ymm`) and AVX-512 (`Zmm`).
+//!
+//! SAFETY, for every block of this file: these types are only named by the entry functions that `per_isa!`
+//! makes, which run only behind an `Isa` whose features were detected; everything here is inlined into them.
+//! Loads and stores go through slices or arrays whose bounds were checked first.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::*;
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+use super::{BLOCK, GroupSums, KeyPair, Lanes, Line, Row};
+
+/// Eight lanes; `FUSED` is the arithmetic mode.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Ymm<const FUSED: bool>(__m256);
+
+/// Sixteen lanes, a whole row; `FUSED` is the arithmetic mode.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Zmm<const FUSED: bool>(__m512);
+
+macro_rules! operators {
+    ($t:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $xor:ident, $set1:ident) => {
+        impl<const F: bool> Add for $t<F> {
+            type Output = Self;
+            #[inline(always)]
+            fn add(self, o: Self) -> Self {
+                Self(unsafe { $add(self.0, o.0) })
+            }
+        }
+        impl<const F: bool> Sub for $t<F> {
+            type Output = Self;
+            #[inline(always)]
+            fn sub(self, o: Self) -> Self {
+                Self(unsafe { $sub(self.0, o.0) })
+            }
+        }
+        impl<const F: bool> Mul for $t<F> {
+            type Output = Self;
+            #[inline(always)]
+            fn mul(self, o: Self) -> Self {
+                Self(unsafe { $mul(self.0, o.0) })
+            }
+        }
+        impl<const F: bool> Div for $t<F> {
+            type Output = Self;
+            #[inline(always)]
+            fn div(self, o: Self) -> Self {
+                Self(unsafe { $div(self.0, o.0) })
+            }
+        }
+        impl<const F: bool> Neg for $t<F> {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                Self(unsafe { $xor(self.0, $set1(-0.0)) })
+            }
+        }
+    };
+}
+operators!(Ymm, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_div_ps, _mm256_xor_ps, _mm256_set1_ps);
+operators!(Zmm, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_div_ps, _mm512_xor_ps, _mm512_set1_ps);
+
+impl<const FUSED: bool> Lanes for Ymm<FUSED> {
+    const N: usize = 8;
+    type Mask = __m256;
+
+    #[inline(always)]
+    fn splat(x: f32) -> Self {
+        Self(unsafe { _mm256_set1_ps(x) })
+    }
+    #[inline(always)]
+    fn load(row: &Row, at: usize) -> Self {
+        let s = &row.0[at..at + 8];
+        Self(unsafe { _mm256_loadu_ps(s.as_ptr()) })
+    }
+    #[inline(always)]
+    fn store(self, row: &mut Row, at: usize) {
+        let s = &mut row.0[at..at + 8];
+        unsafe { _mm256_storeu_ps(s.as_mut_ptr(), self.0) }
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        if FUSED { Self(unsafe { _mm256_fmadd_ps(self.0, b.0, c.0) }) } else { self * b + c }
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        if FUSED { Self(unsafe { _mm256_fnmadd_ps(self.0, b.0, c.0) }) } else { c - self * b }
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(unsafe { _mm256_sqrt_ps(self.0) })
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        Self(unsafe { _mm256_floor_ps(self.0) })
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(unsafe { _mm256_min_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self(unsafe { _mm256_max_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
+    }
+    #[inline(always)]
+    fn lt(self, other: Self) -> __m256 {
+        unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0) }
+    }
+    #[inline(always)]
+    fn select(mask: __m256, a: Self, b: Self) -> Self {
+        Self(unsafe { _mm256_blendv_ps(b.0, a.0, mask) })
+    }
+    #[inline(always)]
+    fn and(a: __m256, b: __m256) -> __m256 {
+        unsafe { _mm256_and_ps(a, b) }
+    }
+    #[inline(always)]
+    fn or(a: __m256, b: __m256) -> __m256 {
+        unsafe { _mm256_or_ps(a, b) }
+    }
+    #[inline(always)]
+    fn load_i32(row: &[i32; BLOCK], at: usize) -> Self {
+        let s = &row[at..at + 8];
+        Self(unsafe { _mm256_cvtepi32_ps(_mm256_loadu_si256(s.as_ptr().cast())) })
+    }
+    #[inline(always)]
+    fn store_i32(self, row: &mut [i32; BLOCK], at: usize) {
+        let s = &mut row[at..at + 8];
+        unsafe { _mm256_storeu_si256(s.as_mut_ptr().cast(), _mm256_cvttps_epi32(self.0)) }
+    }
+    #[inline(always)]
+    fn pack_snorm(lo: Self, hi: Self) -> Self {
+        unsafe {
+            let one = _mm256_set1_ps(32767.0);
+            let lo = _mm256_cvtps_epi32(_mm256_mul_ps(lo.0, one));
+            let hi = _mm256_cvtps_epi32(_mm256_mul_ps(hi.0, one));
+            let bits = _mm256_or_si256(
+                _mm256_and_si256(lo, _mm256_set1_epi32(0xffff)),
+                _mm256_slli_epi32::<16>(hi),
+            );
+            Self(_mm256_castsi256_ps(bits))
+        }
+    }
+
+    #[inline(always)]
+    fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]) {
+        for r in 0..2 {
+            for c in 0..2 {
+                let tile = transpose8(rows, 8 * r, 8 * c);
+                for (k, v) in tile.into_iter().enumerate() {
+                    Self::store(Self(v), &mut lines[8 * c + k], 8 * r);
+                }
+            }
+        }
+    }
+    #[inline(always)]
+    fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool) {
+        for c in 0..2 {
+            let low = transpose8(rows, 0, 8 * c);
+            let high = transpose8(rows, 8, 8 * c);
+            for k in 0..8 {
+                let target = out[8 * c + k][line].0.as_mut_ptr();
+                unsafe {
+                    if stream {
+                        _mm256_stream_ps(target, low[k]);
+                        _mm256_stream_ps(target.add(8), high[k]);
+                    } else {
+                        _mm256_store_ps(target, low[k]);
+                        _mm256_store_ps(target.add(8), high[k]);
+                    }
+                }
+            }
+        }
+    }
+    #[inline(always)]
+    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, sums: &mut GroupSums) {
+        unsafe {
+            let mut low = [_mm256_setzero_si256(); 2];
+            let mut high = low;
+            for pair in pairs {
+                let weights = _mm256_set1_epi32(packed(pair.weights));
+                let (a, b) = (&pair.left[group], &pair.right[group]);
+                for h in 0..2 {
+                    let a = _mm256_load_si256(a.0.as_ptr().cast::<__m256i>().add(h));
+                    let b = _mm256_load_si256(b.0.as_ptr().cast::<__m256i>().add(h));
+                    let l = _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), weights);
+                    let u = _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), weights);
+                    low[h] = _mm256_add_epi32(low[h], l);
+                    high[h] = _mm256_add_epi32(high[h], u);
+                }
+            }
+            for h in 0..2 {
+                _mm256_store_si256(sums.0[0].as_mut_ptr().cast::<__m256i>().add(h), low[h]);
+                _mm256_store_si256(sums.0[1].as_mut_ptr().cast::<__m256i>().add(h), high[h]);
+            }
+        }
+    }
+}
+
+impl<const FUSED: bool> Lanes for Zmm<FUSED> {
+    const N: usize = 16;
+    type Mask = __mmask16;
+
+    #[inline(always)]
+    fn splat(x: f32) -> Self {
+        Self(unsafe { _mm512_set1_ps(x) })
+    }
+    #[inline(always)]
+    fn load(row: &Row, _at: usize) -> Self {
+        Self(unsafe { _mm512_load_ps(row.0.as_ptr()) })
+    }
+    #[inline(always)]
+    fn store(self, row: &mut Row, _at: usize) {
+        unsafe { _mm512_store_ps(row.0.as_mut_ptr(), self.0) }
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        if FUSED { Self(unsafe { _mm512_fmadd_ps(self.0, b.0, c.0) }) } else { self * b + c }
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        if FUSED { Self(unsafe { _mm512_fnmadd_ps(self.0, b.0, c.0) }) } else { c - self * b }
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(unsafe { _mm512_sqrt_ps(self.0) })
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        Self(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0) })
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(unsafe { _mm512_min_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self(unsafe { _mm512_max_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self(unsafe { _mm512_abs_ps(self.0) })
+    }
+    #[inline(always)]
+    fn lt(self, other: Self) -> __mmask16 {
+        unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
+    }
+    #[inline(always)]
+    fn select(mask: __mmask16, a: Self, b: Self) -> Self {
+        Self(unsafe { _mm512_mask_blend_ps(mask, b.0, a.0) })
+    }
+    #[inline(always)]
+    fn and(a: __mmask16, b: __mmask16) -> __mmask16 {
+        a & b
+    }
+    #[inline(always)]
+    fn or(a: __mmask16, b: __mmask16) -> __mmask16 {
+        a | b
+    }
+    #[inline(always)]
+    fn load_i32(row: &[i32; BLOCK], _at: usize) -> Self {
+        Self(unsafe { _mm512_cvtepi32_ps(_mm512_loadu_si512(row.as_ptr().cast())) })
+    }
+    #[inline(always)]
+    fn store_i32(self, row: &mut [i32; BLOCK], _at: usize) {
+        unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), _mm512_cvttps_epi32(self.0)) }
+    }
+    #[inline(always)]
+    fn pack_snorm(lo: Self, hi: Self) -> Self {
+        unsafe {
+            let one = _mm512_set1_ps(32767.0);
+            let lo = _mm512_cvtps_epi32(_mm512_mul_ps(lo.0, one));
+            let hi = _mm512_cvtps_epi32(_mm512_mul_ps(hi.0, one));
+            let bits = _mm512_or_si512(
+                _mm512_and_si512(lo, _mm512_set1_epi32(0xffff)),
+                _mm512_slli_epi32::<16>(hi),
+            );
+            Self(_mm512_castsi512_ps(bits))
+        }
+    }
+
+    #[inline(always)]
+    fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]) {
+        for c in 0..4 {
+            let tile = transpose16x4(rows, 4 * c);
+            for (k, v) in tile.into_iter().enumerate() {
+                Self::store(Self(v), &mut lines[4 * c + k], 0);
+            }
+        }
+    }
+    #[inline(always)]
+    fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool) {
+        for c in 0..4 {
+            let tile = transpose16x4(rows, 4 * c);
+            for (k, v) in tile.into_iter().enumerate() {
+                let target = out[4 * c + k][line].0.as_mut_ptr();
+                unsafe {
+                    if stream {
+                        _mm512_stream_ps(target, v);
+                    } else {
+                        _mm512_store_ps(target, v);
+                    }
+                }
+            }
+        }
+    }
+    #[inline(always)]
+    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, sums: &mut GroupSums) {
+        unsafe {
+            let mut low = _mm512_setzero_si512();
+            let mut high = low;
+            for pair in pairs {
+                let weights = _mm512_set1_epi32(packed(pair.weights));
+                let a = _mm512_load_si512(pair.left[group].0.as_ptr().cast());
+                let b = _mm512_load_si512(pair.right[group].0.as_ptr().cast());
+                low = _mm512_add_epi32(low, _mm512_madd_epi16(_mm512_unpacklo_epi16(a, b), weights));
+                high = _mm512_add_epi32(high, _mm512_madd_epi16(_mm512_unpackhi_epi16(a, b), weights));
+            }
+            _mm512_store_si512(sums.0[0].as_mut_ptr().cast(), low);
+            _mm512_store_si512(sums.0[1].as_mut_ptr().cast(), high);
+        }
+    }
+}
+
+/// Two 16-bit weights as the halves of 32 bits, the first low.
+#[inline(always)]
+fn packed([w0, w1]: [i16; 2]) -> i32 {
+    i32::from(w0 as u16) | (i32::from(w1) << 16)
+}
+
+/// Lanes `c..c + 8` of rows `r..r + 8`, transposed.
+///
+/// The halves are put together by loads with `vinsertf128`, so that 16 shuffles remain of 24.
+#[inline(always)]
+fn transpose8(rows: &[Row; BLOCK], r: usize, c: usize) -> [__m256; 8] {
+    unsafe {
+        let half = |row: usize, at: usize| {
+            let low = _mm_load_ps(rows[r + row].0[at..at + 4].as_ptr());
+            let high = _mm_load_ps(rows[r + row + 4].0[at..at + 4].as_ptr());
+            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
+        };
+        let four = |at: usize| {
+            let (a, b, e, f) = (half(0, at), half(1, at), half(2, at), half(3, at));
+            let (t0, t1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+            let (t2, t3) = (_mm256_unpacklo_ps(e, f), _mm256_unpackhi_ps(e, f));
+            [
+                _mm256_shuffle_ps::<0x44>(t0, t2),
+                _mm256_shuffle_ps::<0xee>(t0, t2),
+                _mm256_shuffle_ps::<0x44>(t1, t3),
+                _mm256_shuffle_ps::<0xee>(t1, t3),
+            ]
+        };
+        let ([a, b, d, e], [f, g, h, i]) = (four(c), four(c + 4));
+        [a, b, d, e, f, g, h, i]
+    }
+}
+
+/// Lanes `c..c + 4` of all 16 rows, transposed: four whole lines.
+///
+/// Quarters are put together by loads with `vinsertf32x4`, so that 8 shuffles remain of 16.
+#[inline(always)]
+fn transpose16x4(rows: &[Row; BLOCK], c: usize) -> [__m512; 4] {
+    unsafe {
+        let quarters = |row: usize| {
+            let quarter = |k: usize| _mm_load_ps(rows[row + 4 * k].0[c..c + 4].as_ptr());
+            let v = _mm512_castps128_ps512(quarter(0));
+            let v = _mm512_insertf32x4::<1>(v, quarter(1));
+            let v = _mm512_insertf32x4::<2>(v, quarter(2));
+            _mm512_insertf32x4::<3>(v, quarter(3))
+        };
+        let (a, b, d, e) = (quarters(0), quarters(1), quarters(2), quarters(3));
+        let (t0, t1) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+        let (t2, t3) = (_mm512_unpacklo_ps(d, e), _mm512_unpackhi_ps(d, e));
+        [
+            _mm512_shuffle_ps::<0x44>(t0, t2),
+            _mm512_shuffle_ps::<0xee>(t0, t2),
+            _mm512_shuffle_ps::<0x44>(t1, t3),
+            _mm512_shuffle_ps::<0xee>(t1, t3),
+        ]
+    }
+}
