@@ -61,4 +61,88 @@ pub enum BuildError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// A skin's arrays do not fit each other.
+    #[error("skin \"{skin}\" has {have} inverse bind matrices for {need} joints; one per joint is needed")]
+    InverseBindCount {
+        /// Name of the skin.
+        skin: String,
+        /// Matrices given.
+        have: usize,
+        /// Joints.
+        need: usize,
+    },
+    /// A skin names a joint that the skeleton lacks.
+    #[error("skin \"{skin}\" refers to joint {joint}, which the skeleton lacks")]
+    SkinJoint {
+        /// Name of the skin.
+        skin: String,
+        /// The joint.
+        joint: usize,
+    },
+    /// NaN or infinity in an inverse bind matrix.
+    #[error("the inverse bind matrix of joint {joint} in skin \"{skin}\" is not finite")]
+    NonFiniteInverseBind {
+        /// Name of the skin.
+        skin: String,
+        /// The joint.
+        joint: usize,
+    },
+    /// A reference pose does not fit its skeleton.
+    #[error("the reference pose has {have} joints, the skeleton {need}; both must agree and be finite")]
+    ReferencePose {
+        /// Joints of the pose.
+        have: usize,
+        /// Joints of the skeleton.
+        need: usize,
+    },
+    /// A clip moves the pelvis further than its rows can say.
+    #[error("clip \"{clip}\" moves the pelvis {have} leg lengths from its root; rows hold at most {limit}; is its travel meant to be root motion?")]
+    PelvisRange {
+        /// Name of the clip.
+        clip: String,
+        /// Leg lengths.
+        have: f32,
+        /// Leg lengths.
+        limit: f32,
+    },
+    /// Something is of another topology than what it is used with.
+    #[error("{what} is of another topology; bind it to this one first")]
+    OtherTopology {
+        /// What.
+        what: String,
+    },
+    /// An id that was never given out by this library or crowd.
+    #[error("there is no {what} {index}")]
+    Unknown {
+        /// Kind of thing.
+        what: &'static str,
+        /// The index asked for.
+        index: usize,
+    },
+    /// A character's input is not finite or out of range.
+    #[error("{what} is {value}; {right}")]
+    Input {
+        /// Which input.
+        what: &'static str,
+        /// What was given.
+        value: f32,
+        /// What would be right.
+        right: &'static str,
+    },
+    /// A palette format cannot carry a skin's constants.
+    #[error("skin \"{skin}\" of rig \"{rig}\" scales joint {joint} unevenly; the palette format carries rotations only; take a matrix format")]
+    PaletteFormat {
+        /// Name of the rig.
+        rig: String,
+        /// Name of the skin.
+        skin: String,
+        /// The joint of the topology.
+        joint: usize,
+    },
+    /// No more room.
+    #[error("the crowd is full: {what}")]
+    Full {
+        /// What ran out.
+        what: &'static str,
+    },
 }

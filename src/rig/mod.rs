@@ -1,7 +1,17 @@
 //! Topologies, rigs, roles, reference poses and skins.
 
 mod raw;
+mod reference;
 mod roles;
+mod skeleton;
+mod skin;
+mod topology;
 
 pub use raw::{MAX_INFLUENCES, RawCharacter, RawJoint, RawMesh, RawSkeleton, RawSkin, Transform};
+pub use reference::ReferencePose;
 pub use roles::{Digit, Limb, Role, RoleMap, Side};
+pub(crate) use skeleton::leg_length;
+pub use skeleton::{Rig, RigSource, Sole};
+pub use skin::{Skin, SkinEntry};
+pub(crate) use topology::carrier;
+pub use topology::{JointKey, LEVELS, Leg, MAX_FEET, NO_PARENT, Topology};

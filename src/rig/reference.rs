@@ -1,0 +1,141 @@
+//! Reference poses: the pose in which all humanoids agree, so that motion can be passed on in model axes.
+//!
+//! It is data of its own. Neither the file's rest pose nor a skin's bind pose is touched by it.
+
+use glam::{DMat3, DMat4, DQuat, DVec3};
+
+use super::{Role, RawSkeleton, RoleMap, Side, topology::carrier};
+
+/// Model-space matrices of every joint of one skeleton in the pose that motion is measured from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferencePose {
+    /// Column vectors, metres, one per joint of the skeleton.
+    pub models: Vec<DMat4>,
+}
+
+impl ReferencePose {
+    /// The file's rest pose.
+    pub fn rest(skeleton: &RawSkeleton) -> Self {
+        let mut models: Vec<DMat4> = Vec::with_capacity(skeleton.joints.len());
+        for joint in &skeleton.joints {
+            let rest = DMat4::from_scale_rotation_translation(
+                joint.rest.scale.as_dvec3(),
+                joint.rest.rotation.as_dquat().normalize(),
+                joint.rest.translation.as_dvec3(),
+            );
+            models.push(match joint.parent {
+                Some(parent) => models[usize::from(parent)] * rest,
+                None => rest,
+            });
+        }
+        Self { models }
+    }
+
+    /// The rest pose turned into the common stance: hips square to +Z, thighs and shins straight down, feet
+    /// ahead, arms and hands out to the sides. Only directions are aligned; roll about them stays that of the
+    /// rest pose.
+    pub fn aligned(skeleton: &RawSkeleton, roles: &RoleMap) -> Self {
+        let mut pose = Self::rest(skeleton);
+        let find = |role| roles.joint(role).map(usize::from);
+        let (Some(hips), Some(left), Some(right)) =
+            (find(Role::Hips), find(Role::Thigh(Side::Left)), find(Role::Thigh(Side::Right)))
+        else {
+            return pose;
+        };
+        let carrier = usize::from(carrier(skeleton, roles));
+
+        // Hips: square where the rest pose is some frame of a clip; a few degrees are anatomy or noise.
+        let top = roles.neck().first().copied().or_else(|| roles.joint(Role::Head)).map(usize::from);
+        let across = pose.position(left) - pose.position(right);
+        let up = top.map_or(DVec3::Y, |top| pose.position(top) - pose.position(hips));
+        if across.length() > 1e-6 && up.length() > 1e-6 {
+            let z = across.cross(up).normalize_or(DVec3::Z);
+            let x = across.normalize();
+            let frame = DMat3::from_cols(x, z.cross(x), z);
+            let turn = DQuat::from_mat3(&frame).inverse();
+            if turn.to_axis_angle().1 > 5f64.to_radians() {
+                pose.turn(skeleton, carrier, turn);
+            }
+        }
+        for side in Side::BOTH {
+            let out = if side == Side::Left { DVec3::X } else { DVec3::NEG_X };
+            let chain = [
+                (find(Role::UpperArm(side)), find(Role::Forearm(side)), out),
+                (find(Role::Forearm(side)), find(Role::Hand(side)), out),
+                (find(Role::Hand(side)), finger_base(roles, side), out),
+                (find(Role::Thigh(side)), find(Role::Shin(side)), DVec3::NEG_Y),
+                (find(Role::Shin(side)), find(Role::Foot(side)), DVec3::NEG_Y),
+            ];
+            for (joint, end, direction) in chain {
+                if let (Some(joint), Some(end)) = (joint, end)
+                    && is_below(skeleton, joint, end)
+                {
+                    let now = pose.position(end) - pose.position(joint);
+                    if now.length() > 1e-6 {
+                        pose.turn(skeleton, joint, DQuat::from_rotation_arc(now.normalize(), direction));
+                    }
+                }
+            }
+            if let (Some(foot), Some(toe)) = (find(Role::Foot(side)), find(Role::Toe(side)))
+                && is_below(skeleton, foot, toe)
+            {
+                // The heading is set ahead; the pitch of the instep is anatomy. It was turned along with
+                // the shin above, so it is taken from the rest pose, whose sole is flat.
+                let rest = Self::rest(skeleton);
+                let flat = rest.models[foot];
+                let flat = DQuat::from_mat4(&unscaled(flat));
+                let now = DQuat::from_mat4(&unscaled(pose.models[foot]));
+                pose.turn(skeleton, foot, flat * now.inverse());
+                let ahead = pose.position(toe) - pose.position(foot);
+                let heading = DVec3::new(ahead.x, 0.0, ahead.z);
+                if heading.length() > 0.2 * ahead.length() {
+                    let turn = DQuat::from_rotation_arc(heading.normalize(), DVec3::Z);
+                    pose.turn(skeleton, foot, turn);
+                }
+            }
+        }
+        pose
+    }
+
+    /// Position of a joint, metres.
+    pub fn position(&self, joint: usize) -> DVec3 {
+        self.models[joint].w_axis.truncate()
+    }
+
+    /// Model-space rotation of a joint, scale removed.
+    pub fn rotation(&self, joint: usize) -> DQuat {
+        DQuat::from_mat4(&unscaled(self.models[joint])).normalize()
+    }
+
+    /// Turns `joint` and all below it about the joint's own position.
+    fn turn(&mut self, skeleton: &RawSkeleton, joint: usize, turn: DQuat) {
+        let at = self.position(joint);
+        let about = DMat4::from_translation(at) * DMat4::from_quat(turn) * DMat4::from_translation(-at);
+        for index in 0..self.models.len() {
+            if is_below(skeleton, joint, index) {
+                self.models[index] = about * self.models[index];
+            }
+        }
+    }
+}
+
+fn finger_base(roles: &RoleMap, side: Side) -> Option<usize> {
+    use super::Digit::{Index, Middle, Ring};
+    [Middle, Index, Ring].into_iter().find_map(|digit| roles.joint(Role::Finger(side, digit, 0))).map(usize::from)
+}
+
+fn is_below(skeleton: &RawSkeleton, ancestor: usize, joint: usize) -> bool {
+    let mut at = Some(joint);
+    while let Some(index) = at {
+        if index == ancestor {
+            return true;
+        }
+        at = skeleton.joints[index].parent.map(usize::from);
+    }
+    false
+}
+
+fn unscaled(m: DMat4) -> DMat4 {
+    let axis = |v: glam::DVec4| v.truncate().normalize_or_zero().extend(0.0);
+    DMat4::from_cols(axis(m.x_axis), axis(m.y_axis), axis(m.z_axis), DVec3::ZERO.extend(1.0))
+}

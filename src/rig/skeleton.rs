@@ -1,0 +1,181 @@
+//! Rigs: a topology with proportions, reference pose, soles and skins.
+
+use glam::{DQuat, DVec3, Vec3};
+
+use super::{RawCharacter, RawSkeleton, ReferencePose, Role, RoleMap, Side, Skin, Topology};
+use crate::error::BuildError;
+
+/// Where the heel and the ball of a foot touch the ground, relative to the ankle joint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sole {
+    /// Metres, model axes, in the reference pose.
+    pub heel: [f32; 3],
+    /// Metres, model axes, in the reference pose.
+    pub ball: [f32; 3],
+}
+
+/// What a [`Rig`] is built from.
+#[derive(Clone, Debug)]
+pub struct RigSource<'a> {
+    /// Skeleton and skins.
+    pub character: &'a RawCharacter,
+    /// What the joints are.
+    pub roles: &'a RoleMap,
+    /// In which pose motion is measured; [`ReferencePose::aligned`] where nobody knows better.
+    pub reference: ReferencePose,
+    /// Left and right; estimated from the joints where `None`.
+    pub soles: [Option<Sole>; 2],
+}
+
+impl<'a> RigSource<'a> {
+    /// With the aligned reference pose and estimated soles.
+    pub fn new(character: &'a RawCharacter, roles: &'a RoleMap) -> Self {
+        let reference = ReferencePose::aligned(&character.skeleton, roles);
+        Self { character, roles, reference, soles: [None; 2] }
+    }
+}
+
+/// One body: everything that differs between characters of a topology, immutable.
+#[derive(Clone, Debug)]
+pub struct Rig {
+    name: String,
+    topology: Topology,
+    order: Vec<u16>,
+    offsets: Vec<[f32; 3]>,
+    rotations: Vec<DQuat>,
+    positions: Vec<DVec3>,
+    leg: f32,
+    soles: Vec<Sole>,
+    skins: Vec<Skin>,
+}
+
+impl Rig {
+    /// Builds topology and constants.
+    ///
+    /// # Errors
+    /// If skeleton or skins are not valid.
+    pub fn build(source: &RigSource<'_>) -> Result<Self, BuildError> {
+        let skeleton = &source.character.skeleton;
+        let (topology, order) = Topology::of(skeleton, source.roles)?;
+        let reference = &source.reference;
+        if reference.models.len() != skeleton.joints.len()
+            || !reference.models.iter().all(|m| m.is_finite())
+        {
+            return Err(BuildError::ReferencePose { have: reference.models.len(), need: skeleton.joints.len() });
+        }
+        let positions: Vec<DVec3> = order.iter().map(|&joint| reference.position(joint.into())).collect();
+        let rotations = order.iter().map(|&joint| reference.rotation(joint.into())).collect();
+        let offsets = topology
+            .parents()
+            .iter()
+            .enumerate()
+            .map(|(at, &parent)| {
+                let parent = positions.get(usize::from(parent)).copied().unwrap_or(DVec3::ZERO);
+                (positions[at] - parent).as_vec3().to_array()
+            })
+            .collect();
+        let mut position = vec![0u16; order.len()];
+        for (at, &joint) in order.iter().enumerate() {
+            position[usize::from(joint)] = at as u16;
+        }
+        let mut skins = Vec::new();
+        for skin in &source.character.skins {
+            skins.push(Skin::build(skin, reference, &position)?);
+        }
+        if skins.is_empty() {
+            skins.push(Skin::of_joints(reference, &order));
+        }
+        let leg = leg_length(skeleton, source.roles, reference) as f32;
+        let soles = topology
+            .legs()
+            .iter()
+            .map(|leg| {
+                let given = source.soles[if leg.side == Side::Left { 0 } else { 1 }];
+                given.unwrap_or_else(|| estimate_sole(&positions, leg.foot, leg.toe))
+            })
+            .collect();
+        let name = source.character.name.clone();
+        Ok(Self { name, topology, order, offsets, rotations, positions, leg, soles, skins })
+    }
+
+    /// The character's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Joints and their order.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Joint of the raw skeleton for each joint of the topology.
+    pub fn order(&self) -> &[u16] {
+        &self.order
+    }
+
+    /// Metres, model axes: position minus parent's position in the reference pose; of roots, the position.
+    pub fn offsets(&self) -> &[[f32; 3]] {
+        &self.offsets
+    }
+
+    /// Reference positions, metres.
+    pub fn positions(&self) -> &[DVec3] {
+        &self.positions
+    }
+
+    /// Basis maps: model-space reference rotation of each joint. `G * rotation` is the joint's model rotation.
+    pub fn rotations(&self) -> &[DQuat] {
+        &self.rotations
+    }
+
+    /// `|thigh| + |shin|`, metres, mean of both sides; for others than humanoids the pelvis height, or 1.
+    pub fn leg(&self) -> f32 {
+        self.leg
+    }
+
+    /// One per leg of the topology.
+    pub fn soles(&self) -> &[Sole] {
+        &self.soles
+    }
+
+    /// At least one; without a skin in the file, one entry per joint.
+    pub fn skins(&self) -> &[Skin] {
+        &self.skins
+    }
+}
+
+/// `|thigh| + |shin|` from bone offsets, mean of both sides.
+pub(crate) fn leg_length(skeleton: &RawSkeleton, roles: &RoleMap, reference: &ReferencePose) -> f64 {
+    let at = |role| roles.joint(role).map(|joint| reference.position(joint.into()));
+    let legs: Vec<f64> = Side::BOTH
+        .into_iter()
+        .filter_map(|side| {
+            let (thigh, shin, foot) =
+                (at(Role::Thigh(side))?, at(Role::Shin(side))?, at(Role::Foot(side))?);
+            Some((shin - thigh).length() + (foot - shin).length())
+        })
+        .collect();
+    let mean = legs.iter().sum::<f64>() / legs.len().max(1) as f64;
+    if mean > 1e-6 {
+        return mean;
+    }
+    let height = reference.position(super::topology::carrier(skeleton, roles).into()).y.abs();
+    if height > 1e-6 { height } else { 1.0 }
+}
+
+/// Ball below the toe joint, heel a quarter of the foot behind the ankle, both on the ground plane of the
+/// reference pose, or just under the lower joint where the rig does not stand on it.
+fn estimate_sole(positions: &[DVec3], foot: u16, toe: Option<u16>) -> Sole {
+    let ankle = positions[usize::from(foot)];
+    let ball = toe.map_or(ankle + DVec3::new(0.0, -ankle.y, 0.12), |toe| positions[usize::from(toe)]);
+    let length = DVec3::new(ball.x - ankle.x, 0.0, ball.z - ankle.z).length().max(1e-3);
+    let low = ankle.y.min(ball.y);
+    let ground = if low > -0.1 * length && low < 1.2 * length { 0.0 } else { low - 0.1 * length };
+    let ahead = DVec3::new(ball.x - ankle.x, 0.0, ball.z - ankle.z) / length;
+    let heel = ankle - ahead * (0.25 * length);
+    let point = |p: DVec3| -> [f32; 3] {
+        let v: Vec3 = (DVec3::new(p.x, ground, p.z) - ankle).as_vec3();
+        v.to_array()
+    };
+    Sole { heel: point(heel), ball: point(ball) }
+}
