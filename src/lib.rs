@@ -3,4 +3,5 @@
 pub mod clip;
 pub mod error;
 pub mod lanes;
+pub mod retarget;
 pub mod rig;

@@ -1,7 +1,13 @@
 //! Raw clips, bound clip rows, root motion and contacts.
 
+mod contact;
 mod raw;
+mod root;
+mod rows;
 
+pub use contact::contact_weight;
 pub use raw::{
     Contacts, Curve, CurveValue, FootContacts, Interpolation, Interval, JointTracks, RawClip, RootSource,
 };
+pub use root::{Planar, RootMotion, Twist};
+pub use rows::{BoundClip, KEY_RATE, MotionKeys, PELVIS_RANGE};

@@ -87,12 +87,6 @@ pub struct KeyPair<'a> {
     pub weights: [i16; 2],
 }
 
-/// Sums of one group of quads for one character, in the order in which the interleaving leaves them:
-/// quads 0, 2, 4, 6, then 1, 3, 5, 7.
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C, align(64))]
-pub struct GroupSums(pub [[i32; BLOCK]; 2]);
-
 /// A vector of `N` lanes of `f32` on one instruction set in one arithmetic mode.
 pub trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
@@ -130,8 +124,8 @@ pub trait Lanes:
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Either.
     fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// The 32-bit integers of a row, converted.
-    fn load_i32(row: &[i32; BLOCK], at: usize) -> Self;
+    /// The 32-bit integers in the bits of a row, converted.
+    fn load_i32(row: &Row, at: usize) -> Self;
     /// Truncated toward zero; values must fit 32 bits.
     fn store_i32(self, row: &mut [i32; BLOCK], at: usize);
     /// Two values in [-1, 1] as 16-bit signed normalised integers, `lo` in the low half; the result is
@@ -142,8 +136,10 @@ pub trait Lanes:
     fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]);
     /// Turns 16 rows into line `line` of each of the 16 destinations; `stream` writes around the cache.
     fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool);
-    /// Mixes group `group` of all pairs of one character: `sum of left * w0 + right * w1`, exact.
-    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, sums: &mut GroupSums);
+    /// Mixes group `group` of all pairs of one character: `sum of left * w0 + right * w1`, exact, as 32-bit
+    /// integers in the bits of two rows, in the order in which interleaving leaves them: `even` gets quads
+    /// 0, 2, 4, 6, `odd` quads 1, 3, 5, 7.
+    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, even: &mut Row, odd: &mut Row);
 
     /// 0 in every lane.
     #[inline(always)]

@@ -6,7 +6,7 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 
 use wide::{f32x4, i16x8, i32x4};
 
-use super::{BLOCK, GroupSums, KeyGroup, KeyPair, Lanes, Line, Row};
+use super::{BLOCK, KeyGroup, KeyPair, Lanes, Line, Row};
 
 /// Four lanes on any target.
 #[derive(Clone, Copy)]
@@ -141,7 +141,8 @@ impl Lanes for Portable {
         a | b
     }
     #[inline(always)]
-    fn load_i32(row: &[i32; BLOCK], at: usize) -> Self {
+    fn load_i32(row: &Row, at: usize) -> Self {
+        let row: &[i32; BLOCK] = bytemuck::cast_ref(&row.0);
         Self(i32x4::new([row[at], row[at + 1], row[at + 2], row[at + 3]]).round_float())
     }
     #[inline(always)]
@@ -183,8 +184,9 @@ impl Lanes for Portable {
         }
     }
     #[inline(always)]
-    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, sums: &mut GroupSums) {
-        // Quad 2q goes to sums[0][4q..], quad 2q + 1 to sums[1][4q..].
+    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, even: &mut Row, odd: &mut Row) {
+        let even: &mut [i32; BLOCK] = bytemuck::cast_mut(&mut even.0);
+        let odd: &mut [i32; BLOCK] = bytemuck::cast_mut(&mut odd.0);
         for q in 0..4 {
             let mut low = i32x4::splat(0);
             let mut high = i32x4::splat(0);
@@ -196,8 +198,8 @@ impl Lanes for Portable {
                 low += a.dot(weights);
                 high += b.dot(weights);
             }
-            sums.0[0][4 * q..4 * q + 4].copy_from_slice(&low.to_array());
-            sums.0[1][4 * q..4 * q + 4].copy_from_slice(&high.to_array());
+            even[4 * q..4 * q + 4].copy_from_slice(&low.to_array());
+            odd[4 * q..4 * q + 4].copy_from_slice(&high.to_array());
         }
     }
 }

@@ -8,7 +8,7 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{BLOCK, GroupSums, KeyPair, Lanes, Line, Row};
+use super::{BLOCK, KeyPair, Lanes, Line, Row};
 
 /// Eight lanes; `FUSED` is the arithmetic mode.
 #[derive(Clone, Copy)]
@@ -125,8 +125,8 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
         unsafe { _mm256_or_ps(a, b) }
     }
     #[inline(always)]
-    fn load_i32(row: &[i32; BLOCK], at: usize) -> Self {
-        let s = &row[at..at + 8];
+    fn load_i32(row: &Row, at: usize) -> Self {
+        let s = &row.0[at..at + 8];
         Self(unsafe { _mm256_cvtepi32_ps(_mm256_loadu_si256(s.as_ptr().cast())) })
     }
     #[inline(always)]
@@ -179,7 +179,7 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
         }
     }
     #[inline(always)]
-    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, sums: &mut GroupSums) {
+    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, even: &mut Row, odd: &mut Row) {
         unsafe {
             let mut low = [_mm256_setzero_si256(); 2];
             let mut high = low;
@@ -196,8 +196,8 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
                 }
             }
             for h in 0..2 {
-                _mm256_store_si256(sums.0[0].as_mut_ptr().cast::<__m256i>().add(h), low[h]);
-                _mm256_store_si256(sums.0[1].as_mut_ptr().cast::<__m256i>().add(h), high[h]);
+                _mm256_store_si256(even.0.as_mut_ptr().cast::<__m256i>().add(h), low[h]);
+                _mm256_store_si256(odd.0.as_mut_ptr().cast::<__m256i>().add(h), high[h]);
             }
         }
     }
@@ -264,8 +264,8 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
         a | b
     }
     #[inline(always)]
-    fn load_i32(row: &[i32; BLOCK], _at: usize) -> Self {
-        Self(unsafe { _mm512_cvtepi32_ps(_mm512_loadu_si512(row.as_ptr().cast())) })
+    fn load_i32(row: &Row, _at: usize) -> Self {
+        Self(unsafe { _mm512_cvtepi32_ps(_mm512_load_si512(row.0.as_ptr().cast())) })
     }
     #[inline(always)]
     fn store_i32(self, row: &mut [i32; BLOCK], _at: usize) {
@@ -311,7 +311,7 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
         }
     }
     #[inline(always)]
-    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, sums: &mut GroupSums) {
+    fn mix_keys(pairs: &[KeyPair<'_>], group: usize, even: &mut Row, odd: &mut Row) {
         unsafe {
             let mut low = _mm512_setzero_si512();
             let mut high = low;
@@ -322,8 +322,8 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
                 low = _mm512_add_epi32(low, _mm512_madd_epi16(_mm512_unpacklo_epi16(a, b), weights));
                 high = _mm512_add_epi32(high, _mm512_madd_epi16(_mm512_unpackhi_epi16(a, b), weights));
             }
-            _mm512_store_si512(sums.0[0].as_mut_ptr().cast(), low);
-            _mm512_store_si512(sums.0[1].as_mut_ptr().cast(), high);
+            _mm512_store_si512(even.0.as_mut_ptr().cast(), low);
+            _mm512_store_si512(odd.0.as_mut_ptr().cast(), high);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::error::BuildError;
 pub const NO_PARENT: u16 = u16::MAX;
 
 /// Most feet of one topology.
-pub const MAX_FEET: usize = 4;
+pub const MAX_FEET: usize = 2;
 
 /// Levels of detail that joints are sorted by: body, helpers and twist, fingers and face.
 pub const LEVELS: u8 = 3;

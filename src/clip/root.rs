@@ -1,0 +1,231 @@
+//! Root motion: travel over the ground as a planar motion per key interval.
+//!
+//! Between two keys the root moves with a constant planar twist (velocity in its own axes and turning rate), so
+//! its pose is the SE(2) exponential of the twist: exact over any partition of time, over loops and backwards.
+
+use core::f32::consts::PI;
+
+/// Planar velocity in the root's own axes: leg lengths per second to the left and ahead, radians per second
+/// about +Y.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Twist {
+    /// Left.
+    pub x: f32,
+    /// Ahead.
+    pub z: f32,
+    /// To the left.
+    pub yaw: f32,
+}
+
+/// A planar displacement in the axes of where it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Planar {
+    /// Left, leg lengths.
+    pub x: f32,
+    /// Ahead, leg lengths.
+    pub z: f32,
+    /// Radians about +Y, unwrapped.
+    pub yaw: f32,
+}
+
+impl Planar {
+    /// First `self`, then `next` in the axes that `self` leads to.
+    pub fn then(self, next: Self) -> Self {
+        let (s, c) = sin_cos(self.yaw);
+        Self {
+            x: self.x + c * next.x + s * next.z,
+            z: self.z - s * next.x + c * next.z,
+            yaw: self.yaw + next.yaw,
+        }
+    }
+
+    /// The way back.
+    pub fn inverse(self) -> Self {
+        let (s, c) = sin_cos(self.yaw);
+        Self { x: -(c * self.x - s * self.z), z: -(s * self.x + c * self.z), yaw: -self.yaw }
+    }
+
+    /// The constant twist that leads here in `seconds`.
+    pub fn log(self, seconds: f32) -> Twist {
+        let (s, c) = sin_cos(self.yaw);
+        // Inverse of the matrix [sinc, cosc; -cosc, sinc] that turns velocity into displacement.
+        let (a, b) = if self.yaw.abs() < 1e-3 {
+            (1.0 - self.yaw * self.yaw / 6.0, self.yaw / 2.0)
+        } else {
+            (s / self.yaw, (1.0 - c) / self.yaw)
+        };
+        let d = (a * a + b * b) * seconds;
+        Twist { x: (a * self.x - b * self.z) / d, z: (b * self.x + a * self.z) / d, yaw: self.yaw / seconds }
+    }
+}
+
+impl Twist {
+    /// Displacement after `seconds` at this twist.
+    pub fn exp(self, seconds: f32) -> Planar {
+        let yaw = self.yaw * seconds;
+        let (s, c) = sin_cos(yaw);
+        let (a, b) = if yaw.abs() < 1e-3 { (1.0 - yaw * yaw / 6.0, yaw / 2.0) } else { (s / yaw, (1.0 - c) / yaw) };
+        let (x, z) = (self.x * seconds, self.z * seconds);
+        Planar { x: a * x + b * z, z: a * z - b * x, yaw }
+    }
+}
+
+/// Sums and products only, so that every platform gives the same bits; any angle.
+fn sin_cos(angle: f32) -> (f32, f32) {
+    let turns = (angle * (0.5 / PI) + 0.5).floor();
+    let a = angle - turns * (2.0 * PI);
+    // Halved twice for the polynomial, doubled back by the double-angle formulas.
+    let u = a * 0.25;
+    let u2 = u * u;
+    let s = u * (1.0 + u2 * (-1.666_666_7e-1 + u2 * (8.333_333e-3 + u2 * (-1.984_127e-4 + u2 * 2.755_731_9e-6))));
+    let c = 1.0 + u2 * (-0.5 + u2 * (4.166_666_6e-2 + u2 * (-1.388_888_9e-3 + u2 * 2.480_158_7e-5)));
+    let (s, c) = (2.0 * s * c, c * c - s * s);
+    (2.0 * s * c, c * c - s * s)
+}
+
+/// Root motion of one clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RootMotion {
+    /// One per key interval.
+    twists: Vec<Twist>,
+    /// Pose at each key relative to the first, one more than `twists`.
+    keys: Vec<Planar>,
+    duration: f32,
+    constant: Option<Twist>,
+}
+
+impl RootMotion {
+    /// From poses at evenly spaced keys (`[x, z, yaw]`, leg lengths and unwrapped radians).
+    pub(crate) fn from_keys(poses: &[[f64; 3]], duration: f64) -> Self {
+        let step = duration / (poses.len().max(2) - 1) as f64;
+        let mut twists = Vec::new();
+        let mut keys = vec![Planar::default()];
+        for pair in poses.windows(2) {
+            let [[x0, z0, yaw0], [x1, z1, yaw1]] = [pair[0], pair[1]];
+            let (s, c) = yaw0.sin_cos();
+            let (dx, dz, dyaw) = (x1 - x0, z1 - z0, yaw1 - yaw0);
+            let local = Planar {
+                x: (c * dx - s * dz) as f32,
+                z: (s * dx + c * dz) as f32,
+                yaw: dyaw as f32,
+            };
+            let twist = local.log(step as f32);
+            twists.push(twist);
+            keys.push(keys[keys.len() - 1].then(twist.exp(step as f32)));
+        }
+        let constant = twists.first().copied().filter(|first| {
+            twists.iter().all(|t| {
+                (t.x - first.x).abs() < 1e-4 && (t.z - first.z).abs() < 1e-4 && (t.yaw - first.yaw).abs() < 1e-4
+            })
+        });
+        Self { twists, keys, duration: duration as f32, constant }
+    }
+
+    /// The one twist of the whole clip, if it is one.
+    pub fn constant(&self) -> Option<Twist> {
+        self.constant
+    }
+
+    /// Pose at `time` in the axes of the clip's first key; held before and after.
+    pub fn at(&self, time: f32) -> Planar {
+        let time = time.clamp(0.0, self.duration);
+        if let Some(twist) = self.constant {
+            return twist.exp(time);
+        }
+        if self.twists.is_empty() {
+            return Planar::default();
+        }
+        let step = self.duration / self.twists.len() as f32;
+        let key = ((time / step) as usize).min(self.twists.len() - 1);
+        self.keys[key].then(self.twists[key].exp(time - key as f32 * step))
+    }
+
+    /// Displacement from clip time `from` over `elapsed` seconds of clip time (either sign), in the axes of where
+    /// it starts. A loop runs on over its ends; another clip stops there.
+    pub fn displacement(&self, from: f32, elapsed: f32, looping: bool) -> Planar {
+        if let (Some(twist), true) = (self.constant, looping) {
+            return twist.exp(elapsed);
+        }
+        if !looping || self.duration <= 0.0 {
+            return self.at(from).inverse().then(self.at(from + elapsed));
+        }
+        let whole = self.at(self.duration);
+        let mut to = from + elapsed;
+        let mut pose = self.at(from).inverse();
+        while to > self.duration {
+            pose = pose.then(whole);
+            to -= self.duration;
+        }
+        let back = whole.inverse();
+        while to < 0.0 {
+            pose = pose.then(back);
+            to += self.duration;
+        }
+        pose.then(self.at(to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_undoes_exp() {
+        for twist in [
+            Twist { x: 0.3, z: 1.2, yaw: 0.8 },
+            Twist { x: -0.1, z: 2.0, yaw: -2.9 },
+            Twist { x: 0.5, z: 0.0, yaw: 0.0 },
+        ] {
+            let back = twist.exp(0.7).log(0.7);
+            assert!((back.x - twist.x).abs() < 1e-5, "{back:?} {twist:?}");
+            assert!((back.z - twist.z).abs() < 1e-5, "{back:?} {twist:?}");
+            assert!((back.yaw - twist.yaw).abs() < 1e-5, "{back:?} {twist:?}");
+        }
+    }
+
+    #[test]
+    fn own_sine_and_cosine_agree_with_double_precision() {
+        for i in -2000..2000 {
+            let a = i as f32 * 0.01;
+            let (s, c) = sin_cos(a);
+            assert!((f64::from(s) - f64::from(a).sin()).abs() < 3e-6, "sin {a}");
+            assert!((f64::from(c) - f64::from(a).cos()).abs() < 3e-6, "cos {a}");
+        }
+    }
+
+    #[test]
+    fn quarter_turn_to_the_left_between_two_metres_ends_at_one_one() {
+        // Ahead 1, turn 90 degrees to the left, ahead 1 (cases.md C59), in many keys.
+        let mut poses = Vec::new();
+        for i in 0..=30 {
+            let u = f64::from(i) / 10.0;
+            poses.push(match u {
+                u if u <= 1.0 => [0.0, u, 0.0],
+                u if u <= 2.0 => [0.0, 1.0, (u - 1.0) * core::f64::consts::FRAC_PI_2],
+                u => [u - 2.0, 1.0, core::f64::consts::FRAC_PI_2],
+            });
+        }
+        let motion = RootMotion::from_keys(&poses, 3.0);
+        for dt in [1.0 / 60.0, 1.0 / 37.0, 0.3, 1.0] {
+            let mut pose = Planar::default();
+            let mut t = 0.0f32;
+            while t < 3.0 {
+                let step = dt.min(3.0 - t);
+                pose = pose.then(motion.displacement(t, step, false));
+                t += step;
+            }
+            assert!((pose.x - 1.0).abs() < 1e-4 && (pose.z - 1.0).abs() < 1e-4, "{dt}: {pose:?}");
+            assert!((pose.yaw - PI / 2.0).abs() < 1e-4, "{dt}: {pose:?}");
+        }
+    }
+
+    #[test]
+    fn a_loop_goes_on_over_its_end_and_backwards() {
+        let poses: Vec<[f64; 3]> = (0..=20).map(|i| [0.0, (f64::from(i) / 20.0).powi(2), 0.0]).collect();
+        let motion = RootMotion::from_keys(&poses, 1.0);
+        let ahead = motion.displacement(0.9, 0.4, true);
+        assert!((ahead.z - (1.0 - 0.81 + 0.09)).abs() < 1e-3, "{ahead:?}");
+        let back = motion.displacement(0.3, -0.4, true);
+        assert!((back.z + (1.0 - 0.81 + 0.09)).abs() < 1e-3, "{back:?}");
+    }
+}

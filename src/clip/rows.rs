@@ -1,0 +1,200 @@
+//! Bound clips: motion keys of one topology, as rows that lanes can mix.
+//!
+//! ```text
+//! key k of a clip, 64 joints: 9 groups of 64 bytes
+//!   | joint 0 x y z w | joint 1 | ... | joint 63 | pelvis x y z 0 | contact of feet 0, 1 | padding |
+//! ```
+//!
+//! Every quad is four 16-bit values. Rotations are local deltas in model axes (motion space), so a row serves
+//! every rig of the topology; the pelvis quad is its offset from the reference position in leg lengths.
+
+use glam::{DQuat, DVec3};
+
+use super::{Contacts, root::RootMotion};
+use crate::error::BuildError;
+use crate::lanes::{GROUP, KEY_ONE, KeyGroup};
+use crate::rig::{MAX_FEET, Topology};
+
+/// Leg lengths that the pelvis may be away from its reference position, root motion taken out: resolution
+/// 0.06 mm for a leg of 0.9 m.
+pub const PELVIS_RANGE: f32 = 2.0;
+
+/// Keys per second of a bound clip unless asked otherwise.
+pub const KEY_RATE: f64 = 30.0;
+
+/// Motion of one clip in the motion space of one topology, before quantisation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MotionKeys {
+    /// The clip's.
+    pub name: String,
+    /// Seconds from first to last key.
+    pub duration: f64,
+    /// True if the last key is the first one again.
+    pub looping: bool,
+    /// Keys x joints: local rotation since the reference pose, in model axes.
+    pub rotations: Vec<DQuat>,
+    /// Per key: position of the pelvis minus its reference position, in the root's frame, leg lengths.
+    pub pelvis: Vec<DVec3>,
+    /// Per key: root `[x, z, yaw]`, leg lengths and unwrapped radians.
+    pub root: Vec<[f64; 3]>,
+    /// Per key and leg of the topology: 1 in contact, falling to 0 away from it.
+    pub contact: Vec<[f32; MAX_FEET]>,
+    /// As authored; `None` where they were only detected.
+    pub contacts: Option<Contacts>,
+}
+
+/// An immutable clip of one topology.
+#[derive(Clone, Debug)]
+pub struct BoundClip {
+    name: String,
+    topology: Topology,
+    intervals: u32,
+    groups: u32,
+    duration: f32,
+    looping: bool,
+    rows: Vec<KeyGroup>,
+    root: RootMotion,
+    contacts: Option<Contacts>,
+    crosses_hemisphere: bool,
+}
+
+impl BoundClip {
+    /// Quantises.
+    ///
+    /// # Errors
+    /// If the arrays do not fit each other, a value is not finite, or the pelvis leaves its range.
+    pub fn build(topology: &Topology, keys: &MotionKeys) -> Result<Self, BuildError> {
+        let joints = topology.len();
+        let count = keys.pelvis.len();
+        let bad = |reason| Err(BuildError::Curve { clip: keys.name.clone(), joint: 0, reason });
+        if count < 2
+            || keys.rotations.len() != count * joints
+            || keys.root.len() != count
+            || keys.contact.len() != count
+        {
+            return bad("at least two keys are needed, with one rotation per joint of the topology each");
+        }
+        if !(keys.duration > 0.0 && keys.duration.is_finite()) {
+            return Err(BuildError::ClipDuration { clip: keys.name.clone(), duration: keys.duration as f32 });
+        }
+        if !keys.rotations.iter().all(|q| q.is_finite() && q.length_squared() > 0.5)
+            || !keys.pelvis.iter().all(|p| p.is_finite())
+            || !keys.root.iter().flatten().all(|v| v.is_finite())
+        {
+            return bad("a key is not finite");
+        }
+        let groups = (joints + 2).div_ceil(GROUP);
+        let mut rows = vec![KeyGroup([0; 4 * GROUP]); count * groups];
+        let mut crosses_hemisphere = false;
+        let mut last = vec![DQuat::IDENTITY; joints];
+        for key in 0..count {
+            let mut put = |quad: usize, values: [f64; 4]| {
+                let group = &mut rows[key * groups + quad / GROUP];
+                for (slot, value) in group.0[4 * (quad % GROUP)..][..4].iter_mut().zip(values) {
+                    *slot = (value.clamp(-1.0, 1.0) * f64::from(KEY_ONE)).round() as i16;
+                }
+            };
+            for joint in 0..joints {
+                let mut q = keys.rotations[key * joints + joint].normalize();
+                // Continuous from key to key; the first on the side of the reference pose.
+                if last[joint].dot(q) < 0.0 {
+                    q = -q;
+                }
+                last[joint] = q;
+                crosses_hemisphere |= q.w < -1e-4;
+                put(joint, [q.x, q.y, q.z, q.w]);
+            }
+            let pelvis = keys.pelvis[key];
+            let far = pelvis.abs().max_element();
+            if far > f64::from(PELVIS_RANGE) {
+                return Err(BuildError::PelvisRange {
+                    clip: keys.name.clone(),
+                    have: far as f32,
+                    limit: PELVIS_RANGE,
+                });
+            }
+            let p = pelvis / f64::from(PELVIS_RANGE);
+            put(joints, [p.x, p.y, p.z, 0.0]);
+            let [left, right] = keys.contact[key].map(f64::from);
+            put(joints + 1, [left, right, 0.0, 0.0]);
+        }
+        Ok(Self {
+            name: keys.name.clone(),
+            topology: topology.clone(),
+            intervals: count as u32 - 1,
+            groups: groups as u32,
+            duration: keys.duration as f32,
+            looping: keys.looping,
+            rows,
+            root: RootMotion::from_keys(&keys.root, keys.duration),
+            contacts: keys.contacts.clone(),
+            crosses_hemisphere,
+        })
+    }
+
+    /// The clip's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is bound to.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Seconds.
+    pub fn duration(&self) -> f32 {
+        self.duration
+    }
+
+    /// True if it runs on from its end to its start.
+    pub fn looping(&self) -> bool {
+        self.looping
+    }
+
+    /// Key intervals; keys are one more.
+    pub fn intervals(&self) -> u32 {
+        self.intervals
+    }
+
+    /// Keys per second.
+    pub fn rate(&self) -> f32 {
+        self.intervals as f32 / self.duration
+    }
+
+    /// One key: `groups()` groups.
+    pub fn key(&self, key: usize) -> &[KeyGroup] {
+        let groups = self.groups as usize;
+        &self.rows[key * groups..(key + 1) * groups]
+    }
+
+    /// Groups of eight quads per key.
+    pub fn groups(&self) -> usize {
+        self.groups as usize
+    }
+
+    /// All rows, key by key.
+    pub fn rows(&self) -> &[KeyGroup] {
+        &self.rows
+    }
+
+    /// Travel over the ground.
+    pub fn root(&self) -> &RootMotion {
+        &self.root
+    }
+
+    /// As authored.
+    pub fn contacts(&self) -> Option<&Contacts> {
+        self.contacts.as_ref()
+    }
+
+    /// True if some rotation passes half a turn from the reference pose, where mixing must look at signs.
+    pub fn crosses_hemisphere(&self) -> bool {
+        self.crosses_hemisphere
+    }
+
+    /// Bytes of rows.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice())
+    }
+}

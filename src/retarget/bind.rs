@@ -1,0 +1,211 @@
+//! Binding: a raw clip on its own skeleton becomes motion keys of a topology, then rows.
+
+use glam::{DMat4, DQuat, DVec3};
+
+use super::chains::{Source, sources};
+use super::detect;
+use super::root::{Travel, extract};
+use crate::clip::{BoundClip, KEY_RATE, MotionKeys, RawClip, RootSource, contact_weight};
+use crate::error::BuildError;
+use crate::rig::{MAX_FEET, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Side, carrier, leg_length};
+
+/// Whose clip it is.
+#[derive(Clone, Copy, Debug)]
+pub struct BindSource<'a> {
+    /// The skeleton that the clip moves.
+    pub skeleton: &'a RawSkeleton,
+    /// What its joints are.
+    pub roles: &'a RoleMap,
+    /// Its reference pose, in which it stands as the target stands in its own.
+    pub reference: &'a ReferencePose,
+}
+
+/// Binds a clip to the topology of `rig`. The rows serve every rig of that topology; `rig` only gives the
+/// proportions by which spines of different joint counts are matched.
+///
+/// # Errors
+/// If the clip is not valid for the source skeleton, or the result cannot be told in rows.
+pub fn bind(source: BindSource<'_>, clip: &RawClip, rig: &Rig) -> Result<BoundClip, BuildError> {
+    BoundClip::build(rig.topology(), &motion_keys(source, clip, rig, KEY_RATE)?)
+}
+
+/// The same before quantisation, with about `rate` keys per second.
+///
+/// # Errors
+/// If the clip is not valid for the source skeleton.
+pub fn motion_keys(
+    source: BindSource<'_>,
+    clip: &RawClip,
+    rig: &Rig,
+    rate: f64,
+) -> Result<MotionKeys, BuildError> {
+    let BindSource { skeleton, roles, reference } = source;
+    skeleton.validate()?;
+    clip.validate(skeleton)?;
+    if reference.models.len() != skeleton.joints.len() {
+        return Err(BuildError::ReferencePose { have: reference.models.len(), need: skeleton.joints.len() });
+    }
+    // A single pose is held for one key interval.
+    let duration = if clip.duration > 0.0 { f64::from(clip.duration) } else { 1.0 / rate };
+    let intervals = (duration * rate).round().max(1.0) as usize;
+    let count = intervals + 1;
+    let step = duration / intervals as f64;
+
+    let poses: Vec<ModelPose> = (0..count)
+        .map(|key| {
+            ModelPose::at(skeleton, reference, clip, (key as f64 * step) as f32)
+        })
+        .collect();
+
+    let carrier = usize::from(carrier(skeleton, roles));
+    let hips = roles.joint(Role::Hips).map_or(carrier, usize::from);
+    let leg = leg_length(skeleton, roles, reference);
+    let positions: Vec<DVec3> = poses.iter().map(|pose| pose.positions[carrier]).collect();
+    let rotations: Vec<DQuat> = poses.iter().map(|pose| pose.since_reference[hips]).collect();
+    let joint = match clip.root {
+        RootSource::Joint(joint) if usize::from(joint) < skeleton.joints.len() => {
+            let joint = usize::from(joint);
+            Some((
+                poses.iter().map(|p| p.positions[joint] - reference.position(joint)).collect::<Vec<_>>(),
+                poses.iter().map(|p| p.since_reference[joint]).collect::<Vec<_>>(),
+            ))
+        }
+        _ => None,
+    };
+    let root = extract(
+        clip.root,
+        &Travel {
+            position: &positions,
+            rotation: &rotations,
+            joint: joint.as_ref().map(|(p, r)| (p.as_slice(), r.as_slice())),
+            reference: reference.position(carrier),
+            step,
+            looping: clip.looping,
+        },
+    );
+    // An in-place clip does not move its joints: its travel is told, not taken out.
+    let taken: Vec<[f64; 3]> = match clip.root {
+        RootSource::InPlace { .. } => vec![[0.0; 3]; count],
+        _ => root.clone(),
+    };
+
+    let map = sources(skeleton, roles, reference, rig);
+    let parents = rig.topology().parents();
+    let joints = parents.len();
+    let mut keys = MotionKeys {
+        name: clip.name.clone(),
+        duration,
+        looping: clip.looping,
+        contacts: clip.contacts.clone(),
+        ..MotionKeys::default()
+    };
+    let mut model = vec![DQuat::IDENTITY; joints];
+    for (pose, &[x, z, yaw]) in poses.iter().zip(&taken) {
+        let back = DQuat::from_rotation_y(-yaw);
+        for joint in 0..joints {
+            let parent = parents[joint];
+            let above = if parent == NO_PARENT { DQuat::IDENTITY } else { model[usize::from(parent)] };
+            let of = |j: u16| back * pose.since_reference[usize::from(j)];
+            model[joint] = match map[joint] {
+                Source::Keep => above,
+                Source::Still => DQuat::IDENTITY,
+                Source::Joint(j) => of(j),
+                Source::Between(a, b, u) => of(a).slerp(of(b), u),
+            };
+            keys.rotations.push((above.inverse() * model[joint]).normalize());
+        }
+        let pelvis = back * (pose.positions[carrier] - DVec3::new(x, 0.0, z));
+        keys.pelvis.push((pelvis - reference.position(carrier)) / leg);
+    }
+    let origin = root[0];
+    let (s, c) = origin[2].sin_cos();
+    keys.root = root
+        .iter()
+        .map(|[x, z, yaw]| {
+            let (dx, dz) = ((x - origin[0]) / leg, (z - origin[1]) / leg);
+            [c * dx - s * dz, s * dx + c * dz, yaw - origin[2]]
+        })
+        .collect();
+    keys.contact = contact_rows(source, clip, rig, &poses, &root, &taken, step);
+    Ok(keys)
+}
+
+/// Contact weight per key and leg of the target's topology.
+fn contact_rows(
+    source: BindSource<'_>,
+    clip: &RawClip,
+    rig: &Rig,
+    poses: &[ModelPose],
+    root: &[[f64; 3]],
+    taken: &[[f64; 3]],
+    step: f64,
+) -> Vec<[f32; MAX_FEET]> {
+    let mut rows = vec![[0.0f32; MAX_FEET]; poses.len()];
+    let leg_length = leg_length(source.skeleton, source.roles, source.reference);
+    for (at, leg) in rig.topology().legs().iter().take(MAX_FEET).enumerate() {
+        let side: Side = leg.side;
+        if let Some(contacts) = &clip.contacts {
+            for (key, row) in rows.iter_mut().enumerate() {
+                row[at] =
+                    contact_weight(contacts, side, (key as f64 * step) as f32, clip.duration, clip.looping);
+            }
+            continue;
+        }
+        let ramp_of = |role| {
+            source.roles.joint(role).map(|joint| {
+                let path: Vec<DVec3> = poses
+                    .iter()
+                    .zip(root.iter().zip(taken))
+                    .map(|(pose, (root, taken))| {
+                        pose.positions[usize::from(joint)]
+                            + DVec3::new(root[0] - taken[0], 0.0, root[1] - taken[1])
+                    })
+                    .collect();
+                detect::ramp(&detect::down(&path, step, leg_length), step, clip.looping)
+            })
+        };
+        let ankle = ramp_of(Role::Foot(side));
+        let toe = ramp_of(Role::Toe(side));
+        for (key, row) in rows.iter_mut().enumerate() {
+            let of = |ramp: &Option<Vec<f32>>| ramp.as_ref().map_or(0.0, |ramp| ramp[key]);
+            row[at] = of(&ankle).max(of(&toe));
+        }
+    }
+    rows
+}
+
+/// One pose of the source in model space.
+struct ModelPose {
+    positions: Vec<DVec3>,
+    /// Model-space rotation since the reference pose.
+    since_reference: Vec<DQuat>,
+}
+
+impl ModelPose {
+    fn at(skeleton: &RawSkeleton, reference: &ReferencePose, clip: &RawClip, time: f32) -> Self {
+        let locals = clip.sample(skeleton, time);
+        let mut models: Vec<DMat4> = Vec::with_capacity(locals.len());
+        let mut rotations: Vec<DQuat> = Vec::with_capacity(locals.len());
+        for (joint, local) in skeleton.joints.iter().zip(&locals) {
+            let rotation = local.rotation.as_dquat().normalize();
+            let own = DMat4::from_scale_rotation_translation(
+                local.scale.as_dvec3(),
+                rotation,
+                local.translation.as_dvec3(),
+            );
+            match joint.parent.map(usize::from) {
+                Some(parent) => {
+                    models.push(models[parent] * own);
+                    rotations.push(rotations[parent] * rotation);
+                }
+                None => {
+                    models.push(own);
+                    rotations.push(rotation);
+                }
+            }
+        }
+        let since_reference =
+            rotations.iter().enumerate().map(|(j, q)| *q * reference.rotation(j).inverse()).collect();
+        Self { positions: models.iter().map(|m| m.w_axis.truncate()).collect(), since_reference }
+    }
+}

@@ -1,0 +1,8 @@
+//! From any skeleton's clips to the rows of any topology.
+
+mod bind;
+mod chains;
+mod detect;
+mod root;
+
+pub use bind::{BindSource, bind, motion_keys};
