@@ -1,0 +1,330 @@
+//! The frame: every block taken through all stages before the next, on any executor.
+
+use arrayvec::ArrayVec;
+
+use super::block::Block;
+use super::executor::{Executor, MAX_JOBS};
+use super::ground::Ground;
+use super::library::Library;
+use super::output::{PackedSkin, PaletteFormat};
+use super::scratch::Scratch;
+use super::stages::{Proportions, advance, feet, model, palette, sample};
+use super::store::WorldTransform;
+use crate::lanes::{BLOCK, Lanes, Line, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence};
+use crate::rig::{MAX_FEET, Topology};
+
+/// Who moves the characters' roots.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Roots<'a> {
+    /// Root motion does, and puts them onto the ground.
+    #[default]
+    OnGround,
+    /// Root motion does, at the height that they are.
+    Free,
+    /// The host does: one transform per character, by [`super::Handle::index`]. Root motion is only reported.
+    Host(&'a [WorldTransform]),
+}
+
+/// How far a frame goes; each includes those before it. For measuring and for hosts that need only a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Clocks and root motion.
+    Advance,
+    /// Local deltas.
+    Sample,
+    /// Feet on the ground.
+    Feet,
+    /// Model space.
+    Model,
+    /// Everything: output slots are written.
+    #[default]
+    Palette,
+}
+
+impl Stage {
+    /// In order.
+    pub const ALL: [Self; 5] = [Self::Advance, Self::Sample, Self::Feet, Self::Model, Self::Palette];
+
+    /// As `bench` prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Advance => "advance",
+            Self::Sample => "sample",
+            Self::Feet => "feet",
+            Self::Model => "model",
+            Self::Palette => "palette",
+        }
+    }
+}
+
+/// What a frame is told.
+#[derive(Clone, Copy)]
+pub struct Frame<'a> {
+    /// Seconds since the last frame; finite and not negative.
+    pub dt: f32,
+    /// Who moves the roots.
+    pub roots: Roots<'a>,
+    /// Where the ground is.
+    pub ground: &'a dyn Ground,
+    /// Last stage that is run.
+    pub until: Stage,
+}
+
+/// Constants of a topology that a frame reads.
+#[derive(Debug)]
+pub(crate) struct TopologyData {
+    pub topology: Topology,
+    pub plan: feet::LegPlan,
+    pub library: Library,
+}
+
+/// Constants of a rig that a frame reads.
+#[derive(Debug)]
+pub(crate) struct RigData {
+    pub offsets: Vec<[f32; 3]>,
+    pub soles: [[[f32; 3]; 2]; MAX_FEET],
+    pub skins: Vec<PackedSkin>,
+}
+
+/// What all jobs of a frame share.
+pub(crate) struct Shared<'a> {
+    pub simd: Simd,
+    pub frame: Frame<'a>,
+    pub time: f32,
+    pub format: PaletteFormat,
+    pub stream: bool,
+    pub prefetch: bool,
+    pub topologies: &'a [TopologyData],
+    pub rigs: &'a [RigData],
+    pub writer: SlotWriter<'a>,
+}
+
+/// Scratch of one job.
+#[derive(Debug, Default)]
+pub(crate) struct JobScratch {
+    pub pose: Scratch,
+    /// Where lanes write that are dead or not of the skin at hand.
+    pub dump: Vec<Line>,
+}
+
+/// A run of blocks, with all that it takes to run them.
+pub struct BlockJob<'a> {
+    shared: &'a Shared<'a>,
+    topology: usize,
+    blocks: &'a mut [Block],
+    scratch: &'a mut JobScratch,
+}
+
+impl core::fmt::Debug for BlockJob<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("BlockJob").field("topology", &self.topology).field("blocks", &self.blocks.len()).finish()
+    }
+}
+
+impl BlockJob<'_> {
+    /// Takes all blocks of the job through the frame.
+    pub fn run(&mut self) {
+        let data = &self.shared.topologies[self.topology];
+        for at in 0..self.blocks.len() {
+            if self.shared.prefetch
+                && let Some(next) = self.blocks.get(at + 1)
+            {
+                prefetch_keys(next, &data.library, self.shared.frame.dt);
+            }
+            run_block(self.shared, data, &mut self.blocks[at], self.scratch);
+        }
+        if self.shared.stream {
+            stream_fence();
+        }
+    }
+}
+
+/// Cuts the blocks of all cohorts into jobs and has them run.
+pub(crate) fn run(
+    shared: &Shared<'_>,
+    cohorts: &mut [(usize, Vec<Block>)],
+    scratch: &mut [JobScratch],
+    executor: &dyn Executor,
+) {
+    let total: usize = cohorts.iter().map(|(_, blocks)| blocks.len()).sum();
+    if total == 0 {
+        return;
+    }
+    // Four jobs per worker even out what the blocks of different topologies cost; one worker needs no cutting.
+    let workers = executor.workers().max(1);
+    let wanted = if workers == 1 { 1 } else { (4 * workers).min(MAX_JOBS - cohorts.len().min(MAX_JOBS / 2)) };
+    let size = total.div_ceil(wanted).max(1);
+    let mut jobs: ArrayVec<BlockJob<'_>, MAX_JOBS> = ArrayVec::new();
+    let mut scratch = scratch.iter_mut();
+    for (topology, blocks) in cohorts {
+        let mut rest = blocks.as_mut_slice();
+        while !rest.is_empty() {
+            // The last job that there is room for takes all that is left of its cohort.
+            let room = jobs.remaining_capacity();
+            let length = if room > 1 { size.min(rest.len()) } else { rest.len() };
+            let (blocks, behind) = rest.split_at_mut(length);
+            rest = behind;
+            let Some(scratch) = scratch.next() else { return };
+            if jobs.is_full() {
+                executor.run(&mut jobs);
+                return;
+            }
+            jobs.push(BlockJob { shared, topology: *topology, blocks, scratch });
+        }
+    }
+    executor.run(&mut jobs);
+}
+
+fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratch: &mut JobScratch) {
+    if block.live == 0 {
+        return;
+    }
+    let Shared { simd, frame, .. } = *shared;
+    let until = frame.until;
+    let drive = match frame.roots {
+        Roots::Host(_) => advance::Drive::Host,
+        _ => advance::Drive::Clips,
+    };
+    let library = &data.library;
+    advance::advance(simd, block, frame.dt, drive, &|clip| library.root(clip));
+    if let Roots::Host(transforms) = frame.roots {
+        take_transforms(block, transforms);
+    }
+    if until < Stage::Sample {
+        return;
+    }
+    let pose = &mut scratch.pose;
+    let joints = data.topology.len();
+    sample::sample(simd, block, library, joints, pose);
+    if until < Stage::Feet {
+        return;
+    }
+    // Taken out for the time of the frame, so that the block's state stays borrowable.
+    let mixed = block.mixed.take();
+    let rig = &shared.rigs[usize::from(block.any_rig())];
+    let proportions = match &mixed {
+        Some(rows) => Proportions::Mixed(rows),
+        None => Proportions::Shared { offsets: &rig.offsets, soles: &rig.soles },
+    };
+    feet::probe(simd, &data.plan, proportions, frame.dt, block, pose);
+    frame.ground.probe(simd, &mut pose.probes);
+    contain(&mut pose.probes);
+    if matches!(frame.roots, Roots::OnGround) {
+        feet::ground_root(block, pose);
+    }
+    feet::solve(simd, &data.plan, proportions, frame.dt, block, pose);
+    if until >= Stage::Model {
+        model::model(simd, &data.topology, proportions, block, pose);
+    }
+    block.mixed = mixed;
+    if until >= Stage::Palette {
+        write_slots(shared, block, scratch);
+    }
+}
+
+/// Answers that are not finite count as no hit: a host's ground must not reach a pose.
+fn contain(probes: &mut super::ground::Probes) {
+    for probe in 0..probes.count {
+        for lane in 0..BLOCK {
+            let [x, y, z] = [0, 1, 2].map(|k| probes.normal[probe][k].0[lane]);
+            // One sum: NaN and infinity survive it.
+            let sum = probes.height[probe].0[lane] + x + y + z;
+            if !sum.is_finite() {
+                probes.height[probe].0[lane] = 0.0;
+                probes.hit[probe].0[lane] = 0.0;
+                for (row, value) in probes.normal[probe].iter_mut().zip([0.0, 1.0, 0.0]) {
+                    row.0[lane] = value;
+                }
+            }
+        }
+    }
+}
+
+fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
+    for lane in 0..BLOCK {
+        if block.live & (1 << lane) == 0 {
+            continue;
+        }
+        let Some(transform) = transforms.get(block.characters[lane] as usize).filter(|t| t.is_valid()) else {
+            continue;
+        };
+        for (row, value) in block.position.iter_mut().zip(transform.position) {
+            row.0[lane] = value;
+        }
+        for (row, value) in block.rotation.iter_mut().zip(transform.rotation) {
+            row.0[lane] = value;
+        }
+    }
+}
+
+fn write_slots(shared: &Shared<'_>, block: &mut Block, scratch: &mut JobScratch) {
+    let JobScratch { pose, dump } = scratch;
+    if let Some((rig, skin)) = block.shared_key() {
+        write_key(shared, block, pose, dump, rig, skin);
+        return;
+    }
+    // A mixed block is written once per rig and skin in it; the lanes of the others go to the dump.
+    let mut done: ArrayVec<(u16, u16), BLOCK> = ArrayVec::new();
+    for lane in 0..BLOCK {
+        let key = (block.rigs[lane], block.skins[lane]);
+        if block.live & (1 << lane) != 0 && !done.contains(&key) {
+            write_key(shared, block, pose, dump, key.0, key.1);
+            done.push(key);
+        }
+    }
+}
+
+fn write_key(shared: &Shared<'_>, block: &mut Block, pose: &Scratch, dump: &mut [Line], rig: u16, skin: u16) {
+    let packed = &shared.rigs[usize::from(rig)].skins[usize::from(skin)];
+    let lines = packed.lines as usize;
+    let mut spare = dump.chunks_exact_mut(lines);
+    let (rigs, skins, live) = (block.rigs, block.skins, block.live);
+    let header = header_rows(shared.time, block, pose);
+    let mut lane = 0;
+    let tokens: [&mut Option<SlotToken>; BLOCK] = block.tokens.each_mut();
+    let mut out: [&mut [Line]; BLOCK] = tokens.map(|token| {
+        let own = live & (1 << lane) != 0 && rigs[lane] == rig && skins[lane] == skin;
+        lane += 1;
+        match token {
+            Some(token) if own => shared.writer.lines(token),
+            _ => spare.next().unwrap_or_default(),
+        }
+    });
+    write_header(shared.simd, &header, &mut out, shared.stream);
+    palette::palette(shared.simd, packed, shared.format, pose, &mut out, shared.stream);
+}
+
+/// The rows of [`super::output::PoseHeader`].
+fn header_rows(time: f32, block: &Block, pose: &Scratch) -> [Row; BLOCK] {
+    let [px, py, pz] = block.position;
+    let [qx, qy, qz, qw] = block.rotation;
+    let probe = |k: usize| [pose.probes.x[k], pose.probes.z[k]];
+    let ([a, b], [c, d], [e, f], [g, h]) = (probe(1), probe(2), probe(3), probe(4));
+    [px, py, pz, Row::splat(time), qx, qy, qz, qw, a, b, c, d, e, f, g, h]
+}
+
+per_isa! {
+    fn write_header<'a>(rows: &[Row; BLOCK], out: &mut [&'a mut [Line]; BLOCK], stream: bool) = header_kernel;
+}
+
+#[inline(always)]
+fn header_kernel<L: Lanes>(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], stream: bool) {
+    L::transpose_out(rows, out, 0, stream);
+}
+
+/// The keys that the next block will mix, a block's time ahead.
+fn prefetch_keys(block: &Block, library: &Library, dt: f32) {
+    for rows in &block.clips[..usize::from(block.clip_slots)] {
+        for lane in 0..BLOCK {
+            if rows.weight.0[lane] > 0.0 {
+                let head = library.head(rows.clip[lane]);
+                let time = rows.time.0[lane] + rows.speed.0[lane] * dt;
+                let left = (time * head.rate).clamp(0.0, head.intervals - 1.0) as usize;
+                let (left, right) = library.keys(head, left);
+                for group in left.iter().chain(right) {
+                    crate::lanes::prefetch(group);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The crowd: blocks of 16 characters, the frame and its stages, the ground, and what comes out.
+
+mod block;
+mod executor;
+mod frame;
+mod ground;
+mod library;
+mod output;
+mod scratch;
+mod stages;
+mod store;
+
+pub use block::MAX_CLIPS;
+#[cfg(feature = "rayon")]
+pub use executor::Rayon;
+pub use executor::{Executor, MAX_JOBS, Serial};
+pub use frame::{BlockJob, Frame, Roots, Stage};
+pub use ground::{FlatGround, Ground, HitPlane, HitPlanes, PROBES, Probes};
+pub use output::{PaletteFormat, PoseHeader};
+pub use store::{ClipId, Crowd, CrowdConfig, Handle, Occupancy, Play, RigId, WorldTransform};

@@ -1,0 +1,165 @@
+//! What the renderer reads: one slot of whole cache lines per character, which never moves.
+//!
+//! ```text
+//! slot   | header, 1 line | palette, entries in file order, padded to whole lines |
+//! ```
+
+use crate::error::BuildError;
+use crate::lanes::Line;
+use crate::rig::{Rig, Skin};
+
+/// How skinning matrices are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum PaletteFormat {
+    /// 64 bytes: 4x4, column-major.
+    Mat4,
+    /// 48 bytes: three rows of four; the fourth column is the translation.
+    #[default]
+    Mat3x4,
+    /// 32 bytes: quaternion (x, y, z, w), translation, uniform scale.
+    QuatTranslation,
+    /// 16 bytes: the same without scale as eight 16-bit signed normalised integers; the last is unused, translation
+    /// is in units of [`PackedSkin::range`](Rig::skins).
+    Snorm16,
+}
+
+impl PaletteFormat {
+    /// All, widest first.
+    pub const ALL: [Self; 4] = [Self::Mat4, Self::Mat3x4, Self::QuatTranslation, Self::Snorm16];
+
+    /// Bytes of one entry.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Mat4 => 64,
+            Self::Mat3x4 => 48,
+            Self::QuatTranslation => 32,
+            Self::Snorm16 => 16,
+        }
+    }
+
+    /// `4x4`, `3x4`, `qt32` or `qt16`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mat4 => "4x4",
+            Self::Mat3x4 => "3x4",
+            Self::QuatTranslation => "qt32",
+            Self::Snorm16 => "qt16",
+        }
+    }
+
+    /// By name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Entries that fill whole lines together, and those lines.
+    pub(crate) fn batch(self) -> (usize, usize) {
+        match self {
+            Self::Mat4 => (1, 1),
+            Self::Mat3x4 => (4, 3),
+            Self::QuatTranslation => (2, 1),
+            Self::Snorm16 => (4, 1),
+        }
+    }
+
+    /// Lines of a palette of that many entries.
+    pub fn lines(self, entries: usize) -> usize {
+        let (batch, lines) = self.batch();
+        entries.div_ceil(batch) * lines
+    }
+}
+
+/// First line of every slot: where and when the pose that follows it belongs. Plain bytes.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct PoseHeader {
+    /// World position of the render root, metres: the palette is relative to it.
+    pub position: [f32; 3],
+    /// Seconds of the crowd's clock that the pose belongs to.
+    pub time: f32,
+    /// World rotation of the render root (x, y, z, w).
+    pub rotation: [f32; 4],
+    /// World x and z of heel and ball of each foot: where a host's ray casts for the next frame go.
+    pub probes: [[f32; 2]; 4],
+}
+
+impl PoseHeader {
+    /// From the first line of a slot.
+    pub fn read(line: &Line) -> Self {
+        bytemuck::cast(*line)
+    }
+}
+
+/// A skin's entries, sorted into what the palette kernel wants.
+#[derive(Clone, Debug)]
+pub(crate) struct PackedSkin {
+    pub entries: Vec<PackedEntry>,
+    pub lines: u32,
+    /// Metres that 1 stands for in [`PaletteFormat::Snorm16`].
+    pub range: f32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PackedEntry {
+    pub joint: u16,
+    pub general: bool,
+    pub offset: [f32; 3],
+    pub linear: [[f32; 3]; 3],
+    pub rotation: [f32; 4],
+    pub scale: f32,
+}
+
+impl PackedSkin {
+    pub fn build(rig: &Rig, skin: &Skin, format: PaletteFormat) -> Result<Self, BuildError> {
+        let mut entries = Vec::with_capacity(skin.entries().len());
+        for entry in skin.entries() {
+            let (rotation, scale) = match (entry.rotation_scale, format) {
+                (Some((rotation, scale)), PaletteFormat::QuatTranslation) => (rotation, scale),
+                (Some((rotation, scale)), PaletteFormat::Snorm16) if (scale - 1.0).abs() < 1e-3 => (rotation, 1.0),
+                (_, PaletteFormat::QuatTranslation | PaletteFormat::Snorm16) => {
+                    return Err(BuildError::PaletteFormat {
+                        rig: rig.name().to_owned(),
+                        skin: skin.name().to_owned(),
+                        joint: entry.joint.into(),
+                    });
+                }
+                (given, _) => given.unwrap_or(([0.0, 0.0, 0.0, 1.0], 1.0)),
+            };
+            entries.push(PackedEntry {
+                joint: entry.joint,
+                general: entry.general,
+                offset: entry.offset,
+                linear: entry.linear,
+                rotation,
+                scale,
+            });
+        }
+        // Padding repeats the last entry, so that whole lines can be written.
+        let (batch, _) = format.batch();
+        if let Some(&last) = entries.last() {
+            while entries.len() % batch != 0 {
+                entries.push(last);
+            }
+        }
+        let lines = 1 + format.lines(skin.entries().len()) as u32;
+        Ok(Self { range: range(rig, skin), entries, lines })
+    }
+}
+
+/// No joint gets further from the root than all its bones stretched out, the pelvis at its reference place plus what
+/// rows can move it; a matrix translation adds the entry's constant.
+fn range(rig: &Rig, skin: &Skin) -> f32 {
+    let length = |v: [f32; 3]| v.iter().map(|c| c * c).sum::<f32>().sqrt();
+    let mut reach = vec![0.0f32; rig.topology().len()];
+    for (joint, &parent) in rig.topology().parents().iter().enumerate() {
+        let above = reach.get(usize::from(parent)).copied().unwrap_or(0.0);
+        reach[joint] = above + length(rig.offsets()[joint]);
+    }
+    let far = skin
+        .entries()
+        .iter()
+        .map(|entry| reach[usize::from(entry.joint)] + length(entry.offset))
+        .fold(0.0, f32::max);
+    // A leg length of travel is taken for the pelvis: a jump; the rest of its range would cost precision for all.
+    far + rig.leg()
+}

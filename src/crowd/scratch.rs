@@ -1,0 +1,48 @@
+//! What one worker needs to take one block through a frame.
+
+use super::ground::Probes;
+use crate::lanes::Row;
+use crate::rig::MAX_FEET;
+
+/// Forward pass of one leg, kept between asking the ground and solving.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LegRows {
+    /// Model rotations of what the thigh hangs on, the thigh, the shin and the foot.
+    pub above: [Row; 4],
+    pub thigh: [Row; 4],
+    pub shin: [Row; 4],
+    pub foot: [Row; 4],
+    /// Model positions.
+    pub hip: [Row; 3],
+    pub knee: [Row; 3],
+    pub ankle: [Row; 3],
+    pub heel: [Row; 3],
+    pub ball: [Row; 3],
+    /// Lock offset of the ball in model axes.
+    pub shift: [Row; 3],
+}
+
+/// Pose and staging of one block.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// Local deltas in model axes, then, after the model stage, model rotations since the reference pose.
+    pub rotations: Vec<[Row; 4]>,
+    /// Model positions.
+    pub positions: Vec<[Row; 3]>,
+    /// Offset of the pelvis from its reference place, metres.
+    pub pelvis: [Row; 3],
+    /// Contact weight of each foot.
+    pub contact: [Row; MAX_FEET],
+    pub legs: [LegRows; MAX_FEET],
+    pub probes: Probes,
+}
+
+impl Scratch {
+    /// Grows to the largest topology.
+    pub fn reserve(&mut self, joints: usize) {
+        if self.rotations.len() < joints {
+            self.rotations.resize(joints, [Row::ZERO, Row::ZERO, Row::ZERO, Row::ONE]);
+            self.positions.resize(joints, [Row::ZERO; 3]);
+        }
+    }
+}

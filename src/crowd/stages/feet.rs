@@ -1,0 +1,412 @@
+//! Feet on the ground: probe, orient, place, move the pelvis, solve both legs. DESIGN section 7 in lanes.
+//!
+//! ```text
+//! probe   leg forward pass -> lock -> heel, ball and root to the ground query
+//! solve   offsets -> foot rotation -> ankle target -> pelvis -> two bones -> local deltas
+//! ```
+//!
+//! All lengths are metres in model axes unless a name says world. Input is the animated pose only; what persists is
+//! in [`FootRows`](crate::crowd::block::FootRows) and three rows for the pelvis.
+
+use super::Proportions;
+use crate::crowd::block::Block;
+use crate::crowd::scratch::Scratch;
+use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, exp_neg, lerp, per_isa};
+use crate::rig::{Leg, MAX_FEET};
+
+/// Legs of a topology, with the joints from the root down to the pelvis.
+#[derive(Clone, Debug)]
+pub(crate) struct LegPlan {
+    pub to_pelvis: Vec<u16>,
+    pub legs: Vec<Leg>,
+}
+
+/// Ball speed below which a foot locks, and above which it is let go; leg lengths per second.
+const LOCK_SPEED: f32 = 0.33;
+const FREE_SPEED: f32 = 1.1;
+/// Height of the animated ball above the root's plane up to which it locks and stays locked; leg lengths.
+const LOCK_HEIGHT: f32 = 0.06;
+const FREE_HEIGHT: f32 = 0.12;
+/// Farthest that a locked ball is held from its animated place, leg lengths.
+const LOCK_REACH: f32 = 0.22;
+/// A let-go offset halves in this time, seconds.
+const RELEASE_HALF_LIFE: f32 = 0.05;
+/// Time constant of the pelvis, seconds.
+const PELVIS_TIME: f32 = 0.09;
+/// Steepest pitch of the sole against the animated one, as rise over sole length (35 degrees).
+const MAX_PITCH: f32 = 0.7;
+/// Softness of the reach, of the leg's length.
+const SOFTNESS: f32 = 0.03;
+/// A leg counts as straight where the knee is off the line from hip to ankle by less, of the thigh's length.
+const STRAIGHT: f32 = 0.02;
+
+per_isa! {
+    /// Forward pass of the legs, locks, and the probes of the block.
+    pub(crate) fn probe(plan: &LegPlan, proportions: Proportions<'_>, dt: f32, block: &mut Block, scratch: &mut Scratch) = probe_kernel;
+}
+
+per_isa! {
+    /// Solves the legs of the block against the answers of the ground.
+    pub(crate) fn solve(plan: &LegPlan, proportions: Proportions<'_>, dt: f32, block: &mut Block, scratch: &mut Scratch) = solve_kernel;
+}
+
+#[inline(always)]
+fn probe_kernel<L: Lanes>(
+    plan: &LegPlan,
+    proportions: Proportions<'_>,
+    dt: f32,
+    block: &mut Block,
+    scratch: &mut Scratch,
+) {
+    let legs = &plan.legs[..plan.legs.len().min(MAX_FEET)];
+    for at in (0..BLOCK).step_by(L::N) {
+        let root = Vec3::<L>::load(&block.position, at);
+        let turn = Quat::load(&block.rotation, at);
+        let leg_length = L::load(&block.leg, at);
+        let fresh = L::splat(0.5).lt(L::load(&block.fresh, at));
+        root.x.store(&mut scratch.probes.x[0], at);
+        root.y.store(&mut scratch.probes.y[0], at);
+        root.z.store(&mut scratch.probes.z[0], at);
+
+        let mut pelvis_rotation = Quat::identity();
+        let mut pelvis = Vec3::load(&scratch.pelvis, at);
+        for &joint in &plan.to_pelvis {
+            let joint = usize::from(joint);
+            pelvis = pelvis.plus(pelvis_rotation.rotate(proportions.offset(joint, at)));
+            pelvis_rotation = pelvis_rotation.times(Quat::load(&scratch.rotations[joint], at));
+        }
+        for (index, leg) in legs.iter().enumerate() {
+            let local = |joint: u16| Quat::<L>::load(&scratch.rotations[usize::from(joint)], at);
+            let offset = |joint: u16| proportions.offset::<L>(usize::from(joint), at);
+            let mut above = pelvis_rotation;
+            let mut position = pelvis;
+            for &joint in &leg.above {
+                position = position.plus(above.rotate(offset(joint)));
+                above = above.times(local(joint));
+            }
+            let hip = position.plus(above.rotate(offset(leg.thigh)));
+            let thigh = above.times(local(leg.thigh));
+            let knee = hip.plus(thigh.rotate(offset(leg.shin)));
+            let shin = thigh.times(local(leg.shin));
+            let ankle = knee.plus(shin.rotate(offset(leg.foot)));
+            let foot = shin.times(local(leg.foot));
+            let heel = ankle.plus(foot.rotate(proportions.sole(index, 0, at)));
+            let ball = ankle.plus(foot.rotate(proportions.sole(index, 1, at)));
+
+            // Lock, from the animated ball's way over the ground.
+            let state = &mut block.feet[index];
+            let world = root.plus(turn.rotate(ball));
+            let last_x = L::select(fresh, world.x, L::load(&state.last[0], at));
+            let last_z = L::select(fresh, world.z, L::load(&state.last[1], at));
+            let (moved_x, moved_z) = (world.x - last_x, world.z - last_z);
+            let limit = |per_second: f32| {
+                let d = leg_length * L::splat(per_second * dt.max(1e-6));
+                d * d
+            };
+            let moved = moved_x.mul_add(moved_x, moved_z * moved_z);
+            let contact = L::load(&scratch.contact[index], at);
+            let zero = L::zero();
+            let held_x = L::select(fresh, zero, L::load(&state.offset[0], at));
+            let held_z = L::select(fresh, zero, L::load(&state.offset[1], at));
+            let next_x = held_x - moved_x;
+            let next_z = held_z - moved_z;
+            let reach = leg_length * L::splat(LOCK_REACH);
+            let near = next_x.mul_add(next_x, next_z * next_z).lt(reach * reach);
+            let enters = L::and(
+                L::and(moved.lt(limit(LOCK_SPEED)), ball.y.lt(leg_length * L::splat(LOCK_HEIGHT))),
+                L::splat(0.75).lt(contact),
+            );
+            let stays = L::and(
+                L::and(moved.lt(limit(FREE_SPEED)), ball.y.lt(leg_length * L::splat(FREE_HEIGHT))),
+                L::splat(0.5).lt(L::load(&state.locked, at)),
+            );
+            let locked = L::and(L::or(enters, stays), near);
+            let decay = exp_neg(L::splat(dt * (core::f32::consts::LN_2 / RELEASE_HALF_LIFE)));
+            let x = L::select(fresh, zero, L::select(locked, next_x, held_x * decay));
+            let z = L::select(fresh, zero, L::select(locked, next_z, held_z * decay));
+            x.store(&mut state.offset[0], at);
+            z.store(&mut state.offset[1], at);
+            world.x.store(&mut state.last[0], at);
+            world.z.store(&mut state.last[1], at);
+            L::select(locked, L::one(), zero).store(&mut state.locked, at);
+            let held = Vec3::new(x, zero, z);
+            let shift = turn.rotate_inverse(held);
+
+            let rows = &mut scratch.legs[index];
+            above.store(&mut rows.above, at);
+            thigh.store(&mut rows.thigh, at);
+            shin.store(&mut rows.shin, at);
+            foot.store(&mut rows.foot, at);
+            hip.store(&mut rows.hip, at);
+            knee.store(&mut rows.knee, at);
+            ankle.store(&mut rows.ankle, at);
+            heel.store(&mut rows.heel, at);
+            ball.store(&mut rows.ball, at);
+            shift.store(&mut rows.shift, at);
+
+            for (end, point) in [heel, ball].into_iter().enumerate() {
+                let probe = 1 + 2 * index + end;
+                let place = root.plus(turn.rotate(point)).plus(held);
+                place.x.store(&mut scratch.probes.x[probe], at);
+                root.y.store(&mut scratch.probes.y[probe], at);
+                place.z.store(&mut scratch.probes.z[probe], at);
+            }
+        }
+    }
+    scratch.probes.count = 1 + 2 * legs.len();
+    scratch.probes.characters = block.characters;
+    scratch.probes.live = block.live;
+}
+
+/// Where one foot goes, before the pelvis is known.
+#[derive(Clone, Copy)]
+struct Target<L: Lanes> {
+    /// Ankle, before the pelvis moves.
+    ankle: Vec3<L>,
+    /// Turns the animated foot onto the ground.
+    turn: Quat<L>,
+    /// Say in where the pelvis goes: contact weight, 0 without ground.
+    say: L,
+    hit: L::Mask,
+}
+
+#[inline(always)]
+fn target<L: Lanes>(index: usize, up: Vec3<L>, root_y: L, block: &Block, scratch: &Scratch, at: usize) -> Target<L> {
+    let rows = &scratch.legs[index];
+    let probes = &scratch.probes;
+    let (heel, ball) = (Vec3::<L>::load(&rows.heel, at), Vec3::load(&rows.ball, at));
+    let animated = Vec3::load(&rows.ankle, at);
+    let contact = L::load(&scratch.contact[index], at).clamp(L::zero(), L::one());
+    let half = L::splat(0.5);
+    let hits = |probe: usize| half.lt(L::load(&probes.hit[probe], at));
+    let root_ground = L::select(hits(0), L::load(&probes.height[0], at), root_y);
+    let (hit_heel, hit_ball) = (hits(1 + 2 * index), hits(2 + 2 * index));
+    let hit = L::or(hit_heel, hit_ball);
+
+    // In contact the ground counts from the root itself, in the air from the ground under the root, so that a
+    // jumping character takes its feet along.
+    let base = lerp(root_ground, root_y, contact);
+    let (h, b) = (L::load(&probes.height[1 + 2 * index], at), L::load(&probes.height[2 + 2 * index], at));
+    let rise_heel = L::select(hit, L::select(hit_heel, h, b) - base, L::zero());
+    let rise_ball = L::select(hit, L::select(hit_ball, b, h) - base, L::zero());
+
+    let sole = ball.minus(heel);
+    let length = sole.length_squared().max(L::splat(1e-8)).sqrt();
+    // The foot turns about whichever end is lower: the heel at heel strike, the ball from foot flat on.
+    let lean = (heel.minus(ball)).dot(up) / (length * L::splat(0.15));
+    let end = (L::one() + lean).clamp(L::zero(), L::one());
+    let anchor_rise = lerp(rise_heel, rise_ball, end);
+    let limit = length * L::splat(MAX_PITCH);
+    let pitch = (rise_ball - rise_heel).clamp(-limit, limit);
+    // Where the pitch is cut off, one end would be under ground: the foot is lifted onto it.
+    let below_heel = rise_heel - end.neg_mul_add(pitch, anchor_rise);
+    let below_ball = rise_ball - (L::one() - end).mul_add(pitch, anchor_rise);
+    let lift = below_heel.max(below_ball).max(L::zero()) * contact;
+    let rise = anchor_rise + lift;
+
+    let ahead = sole.scale(L::one() / length);
+    let sloped = up.scale_add(pitch / length, ahead);
+    let sloped = sloped.scale(L::one() / sloped.length_squared().max(L::splat(1e-8)).sqrt());
+    let pitched = Quat::between(ahead, sloped);
+    // Roll about the sole's line, onto the normal where it is a slope and not the face of a step.
+    let normal = |probe: usize| Vec3::<L>::load(&probes.normal[probe], at);
+    let world_normal = Vec3::select(hit_ball, normal(2 + 2 * index), normal(1 + 2 * index));
+    let slope = ((world_normal.y - L::splat(0.7)) * L::splat(1.0 / 0.15)).clamp(L::zero(), L::one());
+    let weight = L::select(hit, contact * slope, L::zero());
+    let turn = Quat::load(&block.rotation, at);
+    let normal = turn.rotate_inverse(world_normal);
+    let wanted = up.plus(normal.minus(up).scale(weight));
+    let across = |v: Vec3<L>| {
+        let v = sloped.scale_add(-v.dot(sloped), v);
+        v.scale(L::one() / v.length_squared().max(L::splat(1e-8)).sqrt())
+    };
+    let rolled = Quat::between(across(pitched.rotate(up)), across(wanted));
+    let turn = rolled.times(pitched);
+
+    let anchor = heel.plus(sole.scale(end));
+    let goal = up.scale_add(rise, anchor).plus(Vec3::load(&rows.shift, at));
+    let ankle = goal.minus(turn.rotate(anchor.minus(animated)));
+    Target {
+        ankle: Vec3::select(hit, ankle, animated),
+        turn: Quat::select(hit, turn, Quat::identity()),
+        say: L::select(hit, contact, L::zero()),
+        hit,
+    }
+}
+
+#[inline(always)]
+fn solve_kernel<L: Lanes>(
+    plan: &LegPlan,
+    proportions: Proportions<'_>,
+    dt: f32,
+    block: &mut Block,
+    scratch: &mut Scratch,
+) {
+    let legs = &plan.legs[..plan.legs.len().min(MAX_FEET)];
+    for at in (0..BLOCK).step_by(L::N) {
+        let turn = Quat::<L>::load(&block.rotation, at);
+        let up = turn.rotate_inverse(Vec3::new(L::zero(), L::one(), L::zero()));
+        let root_y = L::load(&block.position[1], at);
+        let leg_length = L::load(&block.leg, at);
+        let fresh = L::splat(0.5).lt(L::load(&block.fresh, at));
+
+        let mut targets = [None; MAX_FEET];
+        let mut offsets = [L::zero(); MAX_FEET];
+        let mut highest = L::splat(-1e9);
+        let mut say = L::zero();
+        for index in 0..legs.len() {
+            let target = target::<L>(index, up, root_y, block, scratch, at);
+            let offset = target.ankle.minus(Vec3::load(&scratch.legs[index].ankle, at)).dot(up);
+            offsets[index] = offset;
+            highest = highest.max(offset);
+            say = say.max(target.say);
+            targets[index] = Some(target);
+        }
+
+        // The pelvis follows the lowest foot that has a say. Its smoothing is in the world: a root that steps up
+        // does not take it along at once.
+        let mut lowest = highest;
+        for (target, &offset) in targets.iter().zip(&offsets) {
+            if let Some(target) = target {
+                lowest = lowest.min(lerp(highest, offset, target.say));
+            }
+        }
+        let bound = leg_length * L::splat(0.5);
+        let jump = L::select(fresh, L::zero(), root_y - L::load(&block.last_height, at));
+        let before = (L::load(&block.pelvis, at) - jump).clamp(-bound, bound);
+        let wanted = lerp(before, lowest, say).clamp(-bound, bound);
+        let follow = L::one() - exp_neg(L::splat(dt / PELVIS_TIME));
+        let smooth = L::select(fresh, wanted, lerp(before, wanted, follow));
+        smooth.store(&mut block.pelvis, at);
+        root_y.store(&mut block.last_height, at);
+        L::zero().store(&mut block.fresh, at);
+
+        // What a foot in contact cannot reach from there, the pelvis goes down for at once.
+        let mut pelvis = smooth;
+        for (index, target) in targets.iter().enumerate() {
+            if let Some(target) = target {
+                let rows = &scratch.legs[index];
+                let reach = Reach::<L>::of(rows, at);
+                let way = target.ankle.minus(Vec3::load(&rows.hip, at));
+                let rise = way.dot(up);
+                let flat = way.length_squared() - rise * rise;
+                let down = (reach.free * reach.free - flat).max(L::zero()).sqrt() + rise - smooth;
+                let down = down.clamp(-bound, L::zero()) * target.say;
+                pelvis = pelvis.min(smooth + down);
+            }
+        }
+        let moved = up.scale(pelvis);
+        Vec3::load(&scratch.pelvis, at).plus(moved).store(&mut scratch.pelvis, at);
+
+        for (index, leg) in legs.iter().enumerate() {
+            let Some(target) = targets[index] else { continue };
+            let goal = Vec3::select(target.hit, target.ankle, target.ankle.plus(moved));
+            let solved = two_bones::<L>(&scratch.legs[index], goal, moved, at);
+            let above = Quat::load(&scratch.legs[index].above, at);
+            let foot = target.turn.times(Quat::load(&scratch.legs[index].foot, at));
+            let mut put = |joint: u16, q: Quat<L>| {
+                q.normalize().store(&mut scratch.rotations[usize::from(joint)], at);
+            };
+            put(leg.thigh, above.conjugate().times(solved.thigh));
+            put(leg.shin, solved.thigh.conjugate().times(solved.shin));
+            put(leg.foot, solved.shin.conjugate().times(foot));
+        }
+    }
+    let _ = proportions;
+}
+
+/// Lengths of one animated leg.
+#[derive(Clone, Copy)]
+struct Reach<L: Lanes> {
+    thigh: L,
+    shin: L,
+    /// Never gone beyond.
+    cap: L,
+    /// Reached without being softened: at least as far as the animation goes.
+    free: L,
+}
+
+impl<L: Lanes> Reach<L> {
+    #[inline(always)]
+    fn of(rows: &crate::crowd::scratch::LegRows, at: usize) -> Self {
+        let (hip, knee, ankle) =
+            (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
+        let tiny = L::splat(1e-8);
+        let thigh = knee.minus(hip).length_squared().max(tiny).sqrt();
+        let shin = ankle.minus(knee).length_squared().max(tiny).sqrt();
+        let animated = ankle.minus(hip).length_squared().max(tiny).sqrt();
+        let whole = thigh + shin;
+        let cap = (whole * L::splat(0.9995)).max(animated.min(whole));
+        let free = animated.clamp(L::splat(SOFTNESS).neg_mul_add(whole, cap), cap);
+        Self { thigh, shin, cap, free }
+    }
+
+    /// Distance of the solved ankle from the hip for a target `d` away: unchanged up to `free`, then ever less, the
+    /// slope continuous, never past `cap`.
+    #[inline(always)]
+    fn soften(&self, d: L) -> L {
+        let room = self.cap - self.free;
+        let hard = room.lt(L::splat(1e-6));
+        let safe = L::select(hard, L::one(), room);
+        let over = (d - self.free).max(L::zero());
+        let soft = safe.mul_add(L::one() - exp_neg(over / safe), self.free);
+        let beyond = L::select(hard, d.min(self.cap), soft);
+        let reached = L::select(self.free.lt(d), beyond, d);
+        let folded = (self.thigh - self.shin).abs().mul_add(L::splat(1.001), L::splat(1e-4));
+        reached.max(folded)
+    }
+}
+
+struct Solved<L: Lanes> {
+    /// Model rotations.
+    thigh: Quat<L>,
+    shin: Quat<L>,
+}
+
+/// Two bones in closed form: the leg is swung whole from the animated to the wanted direction, then bent in the plane
+/// of the animated knee. No trigonometry.
+#[inline(always)]
+fn two_bones<L: Lanes>(rows: &crate::crowd::scratch::LegRows, goal: Vec3<L>, moved: Vec3<L>, at: usize) -> Solved<L> {
+    let (hip, knee, ankle) =
+        (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
+    let (thigh, shin) = (Quat::load(&rows.thigh, at), Quat::load(&rows.shin, at));
+    let tiny = L::splat(1e-8);
+    let unit = |v: Vec3<L>| v.scale(L::one() / v.length_squared().max(tiny).sqrt());
+
+    let reach = Reach::<L>::of(rows, at);
+    let (upper, lower) = (knee.minus(hip), ankle.minus(knee));
+    let animated = unit(ankle.minus(hip));
+    let way = goal.minus(hip.plus(moved));
+    let d = way.length_squared().max(tiny).sqrt();
+    // A target on the hip itself has no direction: keep the animated one.
+    let direction = Vec3::select(d.lt(L::splat(1e-4)), animated, way.scale(L::one() / d));
+    let d = reach.soften(d);
+
+    let swing = Quat::between(animated, direction);
+    let bent = upper.minus(animated.scale(upper.dot(animated)));
+    // Straight: the side that the thigh's own front (+Z of the reference pose) shows, faded in.
+    let front = thigh.rotate(Vec3::new(L::zero(), L::zero(), L::one()));
+    let front = front.minus(animated.scale(front.dot(animated)));
+    let line = reach.thigh * L::splat(STRAIGHT);
+    let fade = (L::one() - bent.length_squared() / (line * line)).clamp(L::zero(), L::one());
+    let pole = unit(swing.rotate(front.scale_add(fade * line, bent)));
+
+    let two_d = d + d;
+    let x = (reach.thigh * reach.thigh - reach.shin * reach.shin + d * d) / two_d;
+    let height = (reach.thigh * reach.thigh - x * x).max(L::zero()).sqrt();
+    let new_upper = pole.scale_add(height, direction.scale(x));
+    let new_lower = direction.scale(d).minus(new_upper);
+    let first = Quat::between(unit(swing.rotate(upper)), unit(new_upper)).times(swing);
+    let second = Quat::between(unit(first.rotate(lower)), unit(new_lower)).times(first);
+    Solved { thigh: first.times(thigh), shin: second.times(shin) }
+}
+
+/// Puts the root on the ground that its probe hit.
+pub(crate) fn ground_root(block: &mut Block, scratch: &Scratch) {
+    let (height, hit): (&Row, &Row) = (&scratch.probes.height[0], &scratch.probes.hit[0]);
+    for lane in 0..BLOCK {
+        if hit.0[lane] > 0.5 && height.0[lane].is_finite() {
+            block.position[1].0[lane] = height.0[lane];
+        }
+    }
+}

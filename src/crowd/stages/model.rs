@@ -1,0 +1,46 @@
+//! Local deltas to model space: `G_i = G_p M_i`, `x_i = x_p + G_p o_i` (motion space: no basis maps).
+
+use super::Proportions;
+use crate::crowd::block::Block;
+use crate::crowd::scratch::Scratch;
+use crate::lanes::{BLOCK, Lanes, Quat, Vec3, per_isa};
+use crate::rig::{NO_PARENT, Topology};
+
+per_isa! {
+    /// Turns `scratch.rotations` into model rotations in place and fills `scratch.positions`.
+    pub(crate) fn model(topology: &Topology, proportions: Proportions<'_>, block: &Block, scratch: &mut Scratch) = model_kernel;
+}
+
+#[inline(always)]
+fn model_kernel<L: Lanes>(
+    topology: &Topology,
+    proportions: Proportions<'_>,
+    _block: &Block,
+    scratch: &mut Scratch,
+) {
+    let pelvis = usize::from(topology.pelvis());
+    let parents = topology.parents();
+    let rotations = &mut scratch.rotations[..parents.len()];
+    let positions = &mut scratch.positions[..parents.len()];
+    for (joint, &parent) in parents.iter().enumerate() {
+        if parent == NO_PARENT {
+            for at in (0..BLOCK).step_by(L::N) {
+                let offset = proportions.offset::<L>(joint, at);
+                let moved =
+                    if joint == pelvis { offset.plus(Vec3::load(&scratch.pelvis, at)) } else { offset };
+                moved.store(&mut positions[joint], at);
+            }
+            continue;
+        }
+        let parent = usize::from(parent);
+        for at in (0..BLOCK).step_by(L::N) {
+            let above = Quat::<L>::load(&rotations[parent], at);
+            let from = Vec3::load(&positions[parent], at);
+            let position = from.plus(above.rotate(proportions.offset(joint, at)));
+            let position =
+                if joint == pelvis { position.plus(Vec3::load(&scratch.pelvis, at)) } else { position };
+            position.store(&mut positions[joint], at);
+            above.times(Quat::load(&rotations[joint], at)).store(&mut rotations[joint], at);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Clip rows to local deltas: mix keys per character, transpose to lanes, normalise.
+//!
+//! Mixing is integer: `sum of key * weight` with 16-bit weights is exact, so the order of a character's clips does
+//! not matter to a bit, and all instruction sets agree. It is done before the transpose, because in lanes every
+//! character would pay for the block's largest clip count (ARCHITECTURE.md, experiments).
+
+use crate::clip::PELVIS_RANGE;
+use crate::crowd::block::{Block, MAX_CLIPS};
+use crate::crowd::library::Library;
+use crate::crowd::scratch::Scratch;
+use crate::lanes::{
+    BLOCK, GROUP, KEY_ONE, KeyPair, Lanes, Quat, Row, Vec3, WEIGHT_ONE, per_isa,
+};
+use crate::rig::MAX_FEET;
+
+per_isa! {
+    /// Fills `scratch.rotations`, `scratch.pelvis` and `scratch.contact`.
+    pub(crate) fn sample(block: &Block, library: &Library, joints: usize, scratch: &mut Scratch) = sample_kernel;
+}
+
+#[inline(always)]
+fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scratch: &mut Scratch) {
+    let slots = usize::from(block.clip_slots).min(MAX_CLIPS);
+    let none = KeyPair { left: &[], right: &[], weights: [0; 2] };
+    let mut pairs = [[none; MAX_CLIPS]; BLOCK];
+    let mut counts = [0usize; BLOCK];
+    let mut total = [0i32; BLOCK];
+    let mut careful = false;
+    for rows in &block.clips[..slots] {
+        for lane in 0..BLOCK {
+            let weight = rows.weight.0[lane];
+            if weight > 0.0 {
+                let head = library.head(rows.clip[lane]);
+                let position = (rows.time.0[lane] * head.rate).clamp(0.0, head.intervals);
+                // The last key is the right end of the last interval, never a left one.
+                let left = position.min(head.intervals - 1.0) as usize;
+                let share = (weight * WEIGHT_ONE + 0.5) as i32;
+                let right_share = ((position - left as f32) * share as f32 + 0.5) as i32;
+                let (left, right) = library.keys(head, left);
+                let count = counts[lane];
+                pairs[lane][count] =
+                    KeyPair { left, right, weights: [(share - right_share) as i16, right_share as i16] };
+                counts[lane] = count + 1;
+                total[lane] += share;
+                careful |= head.crosses_hemisphere;
+            }
+        }
+    }
+    let careful = careful && slots > 1;
+    let unit = PELVIS_RANGE / KEY_ONE;
+    let scale = Row(core::array::from_fn(|lane| 1.0 / (total[lane].max(1) as f32 * KEY_ONE)));
+
+    let groups = (joints + 2).div_ceil(GROUP);
+    let mut even = [Row::ZERO; BLOCK];
+    let mut odd = [Row::ZERO; BLOCK];
+    let mut lanes = [Row::ZERO; BLOCK];
+    for group in 0..groups {
+        for lane in 0..BLOCK {
+            let pairs = &pairs[lane][..counts[lane]];
+            if careful {
+                mix_by_hemisphere(pairs, group, &mut even[lane], &mut odd[lane]);
+            } else {
+                L::mix_keys(pairs, group, &mut even[lane], &mut odd[lane]);
+            }
+        }
+        for (parity, sums) in [&even, &odd].into_iter().enumerate() {
+            L::transpose(sums, &mut lanes);
+            for k in 0..GROUP / 2 {
+                let quad = GROUP * group + 2 * k + parity;
+                let rows: &[Row] = &lanes[4 * k..4 * k + 4];
+                if quad < joints {
+                    let out = &mut scratch.rotations[quad];
+                    for at in (0..BLOCK).step_by(L::N) {
+                        // 2^-30: into a range where squares neither vanish nor overflow.
+                        let small = L::splat(1.0 / (KEY_ONE * WEIGHT_ONE));
+                        let of = |c: usize| L::load_i32(&rows[c], at) * small;
+                        Quat::new(of(0), of(1), of(2), of(3)).normalize().store(out, at);
+                    }
+                } else if quad == joints {
+                    for at in (0..BLOCK).step_by(L::N) {
+                        let metres =
+                            L::load(&scale, at) * L::load(&block.leg, at) * L::splat(unit * KEY_ONE);
+                        let of = |c: usize| L::load_i32(&rows[c], at) * metres;
+                        Vec3::new(of(0), of(1), of(2)).store(&mut scratch.pelvis, at);
+                    }
+                } else if quad == joints + 1 {
+                    for (foot, out) in scratch.contact.iter_mut().enumerate().take(MAX_FEET) {
+                        for at in (0..BLOCK).step_by(L::N) {
+                            (L::load_i32(&rows[foot], at) * L::load(&scale, at)).store(out, at);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// As [`Lanes::mix_keys`], each clip's quaternions turned to the side of the reference pose first: for clips that go
+/// more than half a turn away from it. Plain integers, so the same bits everywhere.
+#[inline(never)]
+fn mix_by_hemisphere(pairs: &[KeyPair<'_>], group: usize, even: &mut Row, odd: &mut Row) {
+    let even: &mut [i32; BLOCK] = bytemuck::cast_mut(&mut even.0);
+    let odd: &mut [i32; BLOCK] = bytemuck::cast_mut(&mut odd.0);
+    for quad in 0..GROUP {
+        let mut sum = [0i32; 4];
+        for pair in pairs {
+            let [w0, w1] = pair.weights.map(i32::from);
+            let part: [i32; 4] = core::array::from_fn(|c| {
+                i32::from(pair.left[group].0[4 * quad + c]) * w0
+                    + i32::from(pair.right[group].0[4 * quad + c]) * w1
+            });
+            // The pelvis quad has 0 here and is left alone.
+            let sign = if part[3] < 0 { -1 } else { 1 };
+            for (sum, part) in sum.iter_mut().zip(part) {
+                *sum += sign * part;
+            }
+        }
+        let out = if quad % 2 == 0 { &mut even[2 * quad..] } else { &mut odd[2 * quad - 2..] };
+        out[..4].copy_from_slice(&sum);
+    }
+}
