@@ -1,0 +1,88 @@
+//! Bones as tapered octahedra, for skeletons without a mesh.
+
+use glam::{Mat4, Vec3};
+use throng::rig::RawSkeleton;
+
+use super::{Solid, Surface, srgb};
+
+/// Colours of the left, middle and right of the body: which leg is in front must be plain.
+pub fn side_colours() -> [Vec3; 3] {
+    [srgb(0x00e0_8a3c), srgb(0x00c9_ccd1), srgb(0x0046_82c4)]
+}
+
+/// One solid for the whole skeleton in the pose `models` (world space, one per joint).
+pub fn solid(skeleton: &RawSkeleton, rest: &[Mat4], models: &[Mat4]) -> Solid {
+    let mut out = Solid {
+        positions: Vec::new(),
+        normals: Vec::new(),
+        colours: Vec::new(),
+        indices: Vec::new(),
+        surface: Surface::PerVertex,
+        casts_shadow: true,
+    };
+    let (low, high) = bounds(rest);
+    let height = (high - low).max_element().max(1e-3);
+    let middle = 0.5 * (low.x + high.x);
+    let mut children = vec![0_u32; skeleton.joints.len()];
+    for joint in &skeleton.joints {
+        if let Some(parent) = joint.parent {
+            children[usize::from(parent)] += 1;
+        }
+    }
+    for (index, joint) in skeleton.joints.iter().enumerate() {
+        let at = models[index].w_axis.truncate();
+        let x = rest[index].w_axis.x - middle;
+        let colour = side_colours()[if x > 0.02 * height {
+            0
+        } else if x < -0.02 * height {
+            2
+        } else {
+            1
+        }];
+        let Some(parent) = joint.parent.map(usize::from) else {
+            continue;
+        };
+        let from = models[parent].w_axis.truncate();
+        let length = from.distance(at);
+        if length > 1e-4 * height {
+            // From the origin of the character to its hips there is no limb to show.
+            let stem = skeleton.joints[parent].parent.is_none() && children[parent] == 1;
+            let radius =
+                if stem { 0.003 * height } else { (0.14 * length).clamp(0.006 * height, 0.035 * height) };
+            octahedron(&mut out, from, at, radius, colour);
+        }
+        if children[index] == 0 {
+            let r = 0.010 * height;
+            octahedron(&mut out, at - Vec3::Y * r, at + Vec3::Y * r, r, colour);
+        }
+    }
+    out
+}
+
+/// Corners of the box around the joints' positions.
+pub fn bounds(models: &[Mat4]) -> (Vec3, Vec3) {
+    models
+        .iter()
+        .map(|model| model.w_axis.truncate())
+        .fold((Vec3::splat(f32::INFINITY), Vec3::splat(f32::NEG_INFINITY)), |(low, high), at| {
+            (low.min(at), high.max(at))
+        })
+}
+
+fn octahedron(out: &mut Solid, from: Vec3, to: Vec3, radius: f32, colour: Vec3) {
+    let axis = (to - from).normalize_or(Vec3::Y);
+    let (u, v) = axis.any_orthonormal_pair();
+    let waist = from.lerp(to, 0.22);
+    let ring = [waist + u * radius, waist + v * radius, waist - u * radius, waist - v * radius];
+    for index in 0..4 {
+        let (a, b) = (ring[index], ring[(index + 1) % 4]);
+        for [p, q, r] in [[from, b, a], [to, a, b]] {
+            let normal = (q - p).cross(r - p).normalize_or(axis);
+            let start = out.positions.len() as u32;
+            out.positions.extend([p, q, r]);
+            out.normals.extend([normal; 3]);
+            out.colours.extend([colour; 3]);
+            out.indices.extend([start, start + 1, start + 2]);
+        }
+    }
+}
