@@ -58,7 +58,7 @@ pub struct StressArgs {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub characters: u32,
     /// Simulated seconds.
-    #[arg(long, default_value_t = 10.0)]
+    #[arg(long, default_value_t = 10.0, allow_negative_numbers = true, value_parser = seconds)]
     pub seconds: f32,
     /// Worker threads; 0 takes every core.
     #[arg(long, default_value_t = 0)]
@@ -140,7 +140,7 @@ pub struct RenderArgs {
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub frames: u16,
     /// Draw this one time of the clip, in seconds.
-    #[arg(long, value_name = "SECONDS", conflicts_with = "frames")]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "frames", allow_negative_numbers = true, value_parser = seconds)]
     pub at: Option<f32>,
     /// Pixels of one picture of the sheet.
     #[arg(long, value_name = "WxH", default_value = "240x320", value_parser = size)]
@@ -170,4 +170,11 @@ fn size(text: &str) -> Result<[u32; 2], String> {
     let (width, height) = text.split_once('x').ok_or_else(bad)?;
     let size = [width.parse().map_err(|_| bad())?, height.parse().map_err(|_| bad())?];
     if size.iter().all(|side| (16..=4096).contains(side)) { Ok(size) } else { Err(bad()) }
+}
+
+fn seconds(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if (0.0..=86_400.0).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a time in seconds from 0 to 86400, such as 2.5")),
+    }
 }

@@ -3,9 +3,12 @@
 mod args;
 mod draw;
 mod figure;
+mod inspect;
 mod output;
+mod pose;
 mod progress;
 mod render;
+mod source;
 
 use std::process::ExitCode;
 
@@ -19,7 +22,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
         Command::Render(options) => render::run(options, cli.json),
-        Command::Inspect(_) => Err(Failure::NotBuilt("inspect")),
+        Command::Inspect(options) => inspect::run(options, cli.json),
         Command::Stress(_) => Err(Failure::NotBuilt("stress")),
         Command::Bench(_) => Err(Failure::NotBuilt("bench")),
     };

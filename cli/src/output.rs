@@ -84,18 +84,23 @@ pub fn print_json<T: Serialize>(value: &T) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Writes `bytes` beside `path` and renames, so that no reader ever meets half a file.
-/// Refuses to replace one of the `inputs`.
-pub fn write_whole(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure> {
-    let failed = |what: String| Failure::Output { path: path.to_owned(), what };
-    if let Ok(target) = fs::canonicalize(path)
-        && inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == target))
-    {
+/// Refuses to replace an input, however its path is spelt.
+pub fn refuse_inputs(output: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let Ok(target) = fs::canonicalize(output) else {
+        return Ok(());
+    };
+    if inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == target)) {
         return Err(Failure::usage(
-            format!("{} is an input; it will not be overwritten", path.display()),
+            format!("{} is an input; it will not be overwritten", output.display()),
             "choose another name with -o",
         ));
     }
+    Ok(())
+}
+
+/// Writes `bytes` beside `path` and renames, so that no reader ever meets half a file.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |what: String| Failure::Output { path: path.to_owned(), what };
     let name = path.file_name().ok_or_else(|| failed("this is not a file name".into()))?;
     let mut part = name.to_owned();
     part.push(format!(".{}.part", std::process::id()));

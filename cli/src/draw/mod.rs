@@ -11,6 +11,9 @@ pub mod sheet;
 pub mod skin;
 pub mod text;
 
+#[cfg(test)]
+mod tests;
+
 use glam::Vec3;
 
 /// How the surface of a [`Solid`] is coloured.
