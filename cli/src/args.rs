@@ -142,9 +142,9 @@ pub struct RenderArgs {
     /// Draw this one time of the clip, in seconds.
     #[arg(long, value_name = "SECONDS", conflicts_with = "frames", allow_negative_numbers = true, value_parser = seconds)]
     pub at: Option<f32>,
-    /// Pixels of one picture of the sheet.
-    #[arg(long, value_name = "WxH", default_value = "240x320", value_parser = size)]
-    pub size: [u32; 2],
+    /// Pixels of one picture of the sheet [default: 240x320, 1280x720 with --crowd].
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub size: Option<[u32; 2]>,
     /// Solid bones even where there is a mesh.
     #[arg(long)]
     pub bones: bool,

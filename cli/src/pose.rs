@@ -45,8 +45,13 @@ fn solids(subject: &Subject, rest: &[Mat4], models: &[Mat4], look: Look, colour:
     if look.bones || character.meshes.is_empty() {
         return vec![bones::solid(&character.skeleton, rest, models)];
     }
-    let surface = Surface::Plain(character_colour(colour));
-    let posed = |mesh: &RawMesh| Some(skin::solid(mesh, character.skins.get(mesh.skin)?, models, surface));
+    let sides = bones::Sides::new(rest);
+    let posed = |mesh: &RawMesh| {
+        let skin = character.skins.get(mesh.skin)?;
+        let mut solid = skin::solid(mesh, skin, models, Surface::PerVertex);
+        solid.colours = skin::tints(mesh, skin, &sides, character_colour(colour));
+        Some(solid)
+    };
     character.meshes.iter().filter_map(posed).collect()
 }
 
@@ -62,4 +67,38 @@ pub fn single(subject: &Subject, clip: &RawClip, time: f32, look: Look) -> Scene
         heading: (turn * Vec3::Z).with_y(0.0).normalize_or(Vec3::Z),
         extent: height(subject, &rest),
     }
+}
+
+/// Many characters in a disc around the origin, each with its own clip, phase and heading.
+pub fn crowd(subjects: &[Subject], count: usize, look: Look) -> Scene {
+    const SPACING: f32 = 1.25;
+    let golden = std::f32::consts::PI * (3.0 - 5.0_f32.sqrt());
+    let mut scene = Scene {
+        solids: Vec::new(),
+        focus: Vec3::ZERO,
+        heading: Vec3::Z,
+        extent: SPACING * (count as f32 / std::f32::consts::PI).sqrt() + 0.5,
+    };
+    for index in 0..count {
+        let subject = &subjects[index % subjects.len()];
+        let Some(clip) = subject.clips.get((index / subjects.len()) % subject.clips.len().max(1)) else {
+            continue;
+        };
+        // A sunflower's seeds: even spacing without rows.
+        let (radius, angle) = (SPACING * (index as f32 / std::f32::consts::PI).sqrt(), index as f32 * golden);
+        let place = Vec3::new(radius * angle.sin(), 0.0, radius * angle.cos());
+        let turn = Quat::from_rotation_y((index as f32 * 0.754_877_7).fract() * std::f32::consts::TAU);
+        let time = (index as f32 * 0.569_840_3).fract() * clip.duration;
+        let rest = rest(subject);
+        // The clip's own travel is taken out: each stays where it was put.
+        let mut posed = models(subject, clip, time, Mat4::IDENTITY);
+        let travelled = posed[subject.hips()].w_axis.truncate().with_y(0.0);
+        let world = Mat4::from_rotation_translation(turn, place) * Mat4::from_translation(-travelled);
+        posed.iter_mut().for_each(|model| *model = world * *model);
+        let own = solids(subject, &rest, &posed, look, index);
+        scene.solids.extend(
+            own.into_iter().map(|solid| Solid { surface: Surface::Plain(character_colour(index)), ..solid }),
+        );
+    }
+    scene
 }

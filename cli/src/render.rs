@@ -3,11 +3,13 @@
 use serde::Serialize;
 
 use crate::args::{GroundName, RenderArgs};
-use crate::draw::ground;
+use crate::draw::camera::View;
 use crate::draw::sheet::{Format, Sheet};
+use crate::draw::{Scene, ground};
 use crate::output::{self, Failure};
 use crate::pose::{self, Look};
-use crate::{progress, source};
+use crate::progress;
+use crate::source::{self, Subject};
 
 #[derive(Serialize)]
 struct Report {
@@ -33,6 +35,28 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
     }
     output::refuse_inputs(&options.output, &source::inputs(options))?;
     let subject = source::load(options)?;
+    let look = Look { bones: options.bones };
+    let usual = if options.crowd.is_some() { [1280, 720] } else { [240, 320] };
+    let format = Format { size: options.size.unwrap_or(usual), samples: options.samples };
+    let (png, report) = match options.crowd {
+        Some(count) => crowd(options, subject, count, look, format)?,
+        None => single(options, &subject, look, format)?,
+    };
+    output::write_whole(&options.output, &png)?;
+    if json {
+        output::print_json(&report);
+    } else {
+        println!("{}", report.output);
+    }
+    Ok(())
+}
+
+fn single(
+    options: &RenderArgs,
+    subject: &Subject,
+    look: Look,
+    format: Format,
+) -> Result<(Vec<u8>, Report), Failure> {
     let clip = subject.clip(options.clip.as_deref())?;
     let columns = if options.at.is_some() { 1 } else { u32::from(options.frames) };
     let times: Vec<f32> = match options.at {
@@ -41,37 +65,57 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
         None => (0..columns).map(|column| clip.duration * column as f32 / columns as f32).collect(),
     };
     let title = format!("{}   {}   {:.2} s", subject.character.name, clip.name, clip.duration);
-    let format = Format { size: options.size, samples: options.samples };
     let mut sheet = Sheet::new(format, &options.camera, columns, &title);
     let bar = progress::bar(u64::from(columns), "drawing");
     for (column, &time) in times.iter().enumerate() {
-        let mut scene = pose::single(&subject, clip, time, Look { bones: options.bones });
-        let radius = 2.6 * scene.extent;
-        scene.solids.push(match options.ground {
-            GroundName::Flat => ground::height_field(scene.focus, radius, 24, &|_, _| 0.0),
-            GroundName::HillsAndSteps => return Err(Failure::NotBuilt("render --ground hills-and-steps")),
-        });
+        let mut scene = pose::single(subject, clip, time, look);
+        stand_on(&mut scene, options.ground, 2.6)?;
         sheet.column(column as u32, &scene, &format!("{time:.2} s"));
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let png = sheet
-        .png()
-        .map_err(|error| Failure::Output { path: options.output.clone(), what: error.to_string() })?;
-    output::write_whole(&options.output, &png)?;
-    if json {
-        output::print_json(&Report {
-            output: options.output.display().to_string(),
-            character: subject.character.name.clone(),
-            clip: clip.name.clone(),
-            size: options.size,
-            times_s: times,
-            cameras: options.camera.iter().map(|view| view.label()).collect(),
-        });
-    } else {
-        println!("{}", options.output.display());
-    }
+    Ok((png(&sheet, options)?, report(options, format, &subject.character.name, &clip.name, times)))
+}
+
+fn crowd(
+    options: &RenderArgs,
+    subject: Subject,
+    count: u32,
+    look: Look,
+    format: Format,
+) -> Result<(Vec<u8>, Report), Failure> {
+    let name = subject.character.name.clone();
+    let clip = subject.clip(options.clip.as_deref())?.name.clone();
+    let mut scene = pose::crowd(&[subject], count as usize, look);
+    stand_on(&mut scene, options.ground, 3.0)?;
+    let mut sheet = Sheet::new(format, &[View::High], 1, "");
+    sheet.column(0, &scene, "");
+    Ok((png(&sheet, options)?, report(options, format, &name, &clip, vec![0.0])))
+}
+
+/// Puts ground under the scene, out to `reach` times its extent.
+fn stand_on(scene: &mut Scene, ground: GroundName, reach: f32) -> Result<(), Failure> {
+    let radius = reach * scene.extent;
+    scene.solids.push(match ground {
+        GroundName::Flat => ground::height_field(scene.focus, radius, 24, &|_, _| 0.0),
+        GroundName::HillsAndSteps => return Err(Failure::NotBuilt("render --ground hills-and-steps")),
+    });
     Ok(())
+}
+
+fn png(sheet: &Sheet, options: &RenderArgs) -> Result<Vec<u8>, Failure> {
+    sheet.png().map_err(|error| Failure::Output { path: options.output.clone(), what: error.to_string() })
+}
+
+fn report(options: &RenderArgs, format: Format, character: &str, clip: &str, times_s: Vec<f32>) -> Report {
+    Report {
+        output: options.output.display().to_string(),
+        character: character.to_owned(),
+        clip: clip.to_owned(),
+        size: format.size,
+        times_s,
+        cameras: options.camera.iter().map(|view| view.label()).collect(),
+    }
 }
 
 fn list(json: bool) {

@@ -10,6 +10,30 @@ pub fn side_colours() -> [Vec3; 3] {
     [srgb(0x00e0_8a3c), srgb(0x00c9_ccd1), srgb(0x0046_82c4)]
 }
 
+/// Which side of the body each joint is on, by where it rests.
+pub struct Sides {
+    of: Vec<u8>,
+}
+
+impl Sides {
+    /// From the rest pose, model space, facing +Z.
+    pub fn new(rest: &[Mat4]) -> Self {
+        let (low, high) = bounds(rest);
+        let (middle, tolerance) = (0.5 * (low.x + high.x), 0.02 * (high - low).max_element());
+        let side = |model: &Mat4| match model.w_axis.x - middle {
+            x if x > tolerance => 0,
+            x if x < -tolerance => 2,
+            _ => 1,
+        };
+        Self { of: rest.iter().map(side).collect() }
+    }
+
+    /// Index into [`side_colours`].
+    pub fn of(&self, joint: u16) -> usize {
+        usize::from(self.of[usize::from(joint)])
+    }
+}
+
 /// One solid for the whole skeleton in the pose `models` (world space, one per joint).
 pub fn solid(skeleton: &RawSkeleton, rest: &[Mat4], models: &[Mat4]) -> Solid {
     let mut out = Solid {
@@ -22,7 +46,7 @@ pub fn solid(skeleton: &RawSkeleton, rest: &[Mat4], models: &[Mat4]) -> Solid {
     };
     let (low, high) = bounds(rest);
     let height = (high - low).max_element().max(1e-3);
-    let middle = 0.5 * (low.x + high.x);
+    let sides = Sides::new(rest);
     let mut children = vec![0_u32; skeleton.joints.len()];
     for joint in &skeleton.joints {
         if let Some(parent) = joint.parent {
@@ -31,14 +55,7 @@ pub fn solid(skeleton: &RawSkeleton, rest: &[Mat4], models: &[Mat4]) -> Solid {
     }
     for (index, joint) in skeleton.joints.iter().enumerate() {
         let at = models[index].w_axis.truncate();
-        let x = rest[index].w_axis.x - middle;
-        let colour = side_colours()[if x > 0.02 * height {
-            0
-        } else if x < -0.02 * height {
-            2
-        } else {
-            1
-        }];
+        let colour = side_colours()[sides.of(index as u16)];
         let Some(parent) = joint.parent.map(usize::from) else {
             continue;
         };

@@ -69,8 +69,8 @@ pub fn srgb(hex: u32) -> Vec3 {
 
 /// A colour for the character of that index: neighbouring indices differ clearly.
 pub fn character_colour(index: usize) -> Vec3 {
-    // Steps of the golden angle around the hue circle never come close to repeating.
-    let hue = (0.58 + index as f32 * 0.381_966).fract() * 6.0;
+    // Multiples of an irrational number fill the hue circle evenly.
+    let hue = (0.58 + index as f32 * 0.430_159_7).fract() * 6.0;
     let ramp = |shift: f32| ((hue + shift).rem_euclid(6.0) - 3.0).abs() - 1.0;
     let pure = Vec3::new(ramp(0.0), ramp(4.0), ramp(2.0)).clamp(Vec3::ZERO, Vec3::ONE);
     let value = 0.42 + 0.16 * ((index * 7) % 5) as f32 / 4.0;

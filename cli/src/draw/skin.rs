@@ -3,7 +3,15 @@
 use glam::{Mat3, Mat4, Vec3};
 use throng::rig::{RawMesh, RawSkin};
 
+use super::bones::{Sides, side_colours};
 use super::{Solid, Surface};
+
+/// Colours per vertex by the side of the body that its strongest joint is on, mixed into `base`, so
+/// that the legs can be told apart.
+pub fn tints(mesh: &RawMesh, skin: &RawSkin, sides: &Sides, base: Vec3) -> Vec<Vec3> {
+    let side = |entries: &[u16]| side_colours()[sides.of(skin.joints[usize::from(entries[0])])];
+    mesh.joints.iter().map(|entries| base.lerp(side(entries), 0.75)).collect()
+}
 
 /// The mesh in the pose `models` (world space, one per joint of the skeleton).
 pub fn solid(mesh: &RawMesh, skin: &RawSkin, models: &[Mat4], surface: Surface) -> Solid {
