@@ -9,7 +9,7 @@ use crate::output::EXIT_CODES;
 
 /// Crowd animation on the CPU: measure it, look at it, look into files.
 #[derive(Debug, Parser)]
-#[command(name = "throng", version, about, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(name = "throng", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub struct Cli {
     /// Print one JSON document on stdout instead of text.
     #[arg(long, global = true)]

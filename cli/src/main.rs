@@ -29,10 +29,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {failure}");
-            if let Some(hint) = failure.hint() {
-                eprintln!("  hint: {hint}");
-            }
+            output::report(&failure, cli.json);
             ExitCode::from(failure.code())
         }
     }

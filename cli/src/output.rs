@@ -30,7 +30,9 @@ Exit codes:
   2  wrong usage
   3  an input could not be read
   4  an output could not be written
-  5  this build cannot do it";
+  5  this build cannot do it
+With --json a failure after the options were understood is a document with
+\"error\", \"hint\" and \"exit_code\" on stdout; its words go to stderr in any case.";
 
 impl Failure {
     /// Options that contradict each other, and what to type instead.
@@ -77,11 +79,33 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Prints text to stdout; a reader that closes the pipe early is no error of ours.
+pub fn say(text: impl fmt::Display) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
 /// Prints one JSON document to stdout.
 pub fn print_json<T: Serialize>(value: &T) {
-    let text = serde_json::to_string_pretty(value).expect("plain data serialises");
-    // A reader that closes the pipe early is no error of ours.
-    let _ = writeln!(std::io::stdout(), "{text}");
+    say(serde_json::to_string_pretty(value).expect("plain data serialises"));
+}
+
+/// Reports a failure: words on stderr, and with `json` a document on stdout all the same.
+pub fn report(failure: &Failure, json: bool) {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        error: String,
+        hint: Option<&'a str>,
+        exit_code: u8,
+    }
+    let (error, hint) = (failure.to_string(), failure.hint());
+    let mut stderr = std::io::stderr();
+    let _ = writeln!(stderr, "error: {error}");
+    if let Some(hint) = hint {
+        let _ = writeln!(stderr, "  hint: {hint}");
+    }
+    if json {
+        print_json(&Document { error, hint, exit_code: failure.code() });
+    }
 }
 
 /// Refuses to replace an input, however its path is spelt.

@@ -11,6 +11,9 @@ use crate::pose::{self, Look};
 use crate::progress;
 use crate::source::{self, Subject};
 
+/// Pixels of a sheet beyond which no viewer opens it.
+const MOST_PIXELS: u64 = 100_000_000;
+
 #[derive(Serialize)]
 struct Report {
     output: String,
@@ -46,7 +49,7 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
     if json {
         output::print_json(&report);
     } else {
-        println!("{}", report.output);
+        output::say(&report.output);
     }
     Ok(())
 }
@@ -64,6 +67,17 @@ fn single(
         // A loop's last pose is its first, so the end is left out.
         None => (0..columns).map(|column| clip.duration * column as f32 / columns as f32).collect(),
     };
+    let pixels = format.size.map(u64::from).iter().product::<u64>();
+    let pictures = u64::from(columns) * options.camera.len() as u64;
+    if pixels * pictures > MOST_PIXELS {
+        return Err(Failure::usage(
+            format!(
+                "{pictures} pictures of {} x {} pixels are too much for one sheet",
+                format.size[0], format.size[1]
+            ),
+            "take a smaller --size, fewer --frames or fewer cameras",
+        ));
+    }
     let title = format!("{}   {}   {:.2} s", subject.character.name, clip.name, clip.duration);
     let mut sheet = Sheet::new(format, &options.camera, columns, &title);
     let bar = progress::bar(u64::from(columns), "drawing");
@@ -123,6 +137,7 @@ fn list(json: bool) {
     if json {
         output::print_json(&List { characters, clips });
     } else {
-        println!("characters\n  {}\nclips\n  {}", characters.join("\n  "), clips.join("\n  "));
+        let block = |lines: &[String]| lines.join("\n  ");
+        output::say(format!("characters\n  {}\nclips\n  {}", block(&characters), block(&clips)));
     }
 }

@@ -66,6 +66,7 @@ fn wrong_usage_ends_with_2_and_says_what_is_right() {
         (vec!["render", "--frames", "0"], "1..=64"),
         (vec!["render", "--frames", "3", "--at", "0.5"], "cannot be used with"),
         (vec!["render", "--at", "NaN"], "seconds"),
+        (vec!["render", "--size", "4096x4096", "--frames", "64"], "smaller --size"),
         (vec!["render", "--clip", "no-such-clip"], "--list"),
         (vec!["stress", "--characters", "0"], "1..="),
         (vec!["stress", "--seconds", "-1"], "seconds"),
@@ -91,6 +92,16 @@ fn a_missing_file_ends_with_3_and_is_named() {
         assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains("nowhere/none.glb"), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn a_failure_is_a_json_document_too() {
+    let output = throng(&["inspect", "--json", "nowhere/none.glb"]);
+    assert_eq!(output.status.code(), Some(3));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!(report["exit_code"], 3);
+    assert!(report["error"].as_str().is_some_and(|text| text.contains("none.glb")), "{report}");
+    assert!(stderr(&output).contains("none.glb"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{Scene, Solid, Surface, srgb};
 pub const BACKGROUND: u32 = 0x00dd_e3e8;
 const SHADOW_SIZE: usize = 1024;
 /// Samples above which supersampling gives way, so that a large picture fits into memory.
-const MOST_SAMPLES: u64 = 40_000_000;
+const MOST_SAMPLES: u64 = 24_000_000;
 
 type Fill<'a> = Triangles<'a, Buffer2d<f32>, BackfaceCullingDisabled>;
 
