@@ -132,7 +132,7 @@ pub struct Lit<'a> {
 impl<'a> Lit<'a> {
     /// Casts the shadows of `scene`.
     pub fn new(scene: &'a Scene) -> Self {
-        let to_light = Vec3::new(0.45, 1.0, 0.28).normalize();
+        let to_light = Vec3::new(-0.35, 1.0, 0.55).normalize();
         let reach = scene.extent * 1.6;
         let centre = scene.focus + Vec3::Y * (0.5 * scene.extent.min(2.0));
         let from_light = view::look_at_mat4(centre + to_light * 4.0 * reach, centre, Vec3::Z);
