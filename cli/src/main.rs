@@ -2,7 +2,6 @@
 
 mod args;
 mod draw;
-mod figure;
 mod inspect;
 mod output;
 mod pose;

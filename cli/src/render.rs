@@ -133,7 +133,7 @@ fn report(options: &RenderArgs, format: Format, character: &str, clip: &str, tim
 }
 
 fn list(json: bool) {
-    let (characters, clips) = source::built_in();
+    let (characters, clips) = (source::character_names(), source::clip_names());
     if json {
         output::print_json(&List { characters, clips });
     } else {

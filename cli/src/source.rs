@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use throng::clip::RawClip;
-use throng::rig::{RawCharacter, Role, RoleMap};
+use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::rig::{RawCharacter, RawSkeleton, Role, RoleMap};
 
 use crate::args::RenderArgs;
-use crate::figure::figure;
 use crate::output::Failure;
 
 /// A character, and the clips that run on its skeleton.
@@ -16,10 +16,33 @@ pub struct Subject {
     pub clips: Vec<RawClip>,
 }
 
-/// Names of everything built in: characters, clips.
-pub fn built_in() -> (Vec<String>, Vec<String>) {
-    let (character, clip) = figure();
-    (vec![character.name], vec![clip.name])
+/// Builds that each rig comes in: suffix of the name, proportions.
+const BUILDS: [(&str, BodyPlan); 4] = [
+    ("", BodyPlan::adult()),
+    ("-child", BodyPlan::child()),
+    ("-stocky", BodyPlan::stocky()),
+    ("-tall", BodyPlan::tall()),
+];
+
+/// Names of the built-in characters.
+pub fn character_names() -> Vec<String> {
+    let of_rig = |kind: RigKind| BUILDS.iter().map(move |(suffix, _)| format!("{}{suffix}", kind.name()));
+    RigKind::ALL.into_iter().flat_map(of_rig).collect()
+}
+
+/// Names of the built-in clips.
+pub fn clip_names() -> Vec<String> {
+    ClipKind::ALL.into_iter().map(|kind| kind.name().to_owned()).collect()
+}
+
+fn built_in(name: &str) -> Option<BuiltIn> {
+    RigKind::ALL.into_iter().find_map(|kind| {
+        let suffix = name.strip_prefix(kind.name())?;
+        let (_, plan) = BUILDS.iter().find(|(known, _)| *known == suffix)?;
+        let mut built = content::character(kind, plan);
+        built.character.name = name.to_owned();
+        Some(built)
+    })
 }
 
 /// Files that the options name, none of which may be written to.
@@ -28,38 +51,85 @@ pub fn inputs(options: &RenderArgs) -> Vec<PathBuf> {
     character.chain(options.clips.iter().cloned()).collect()
 }
 
-/// Loads what the options name.
+/// Loads what the options name. Clip files without a character are shown on their own skeletons.
 pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
-    let built_in_name = |name: &str| built_in().0.iter().any(|known| known == name);
-    if let Some(name) = &options.character
-        && !built_in_name(name)
-    {
-        return Err(read(Path::new(name)).err().unwrap_or(Failure::NotBuilt("render --character FILE")));
+    let mut subject = match (&options.character, options.clips.first()) {
+        (None, Some(first)) => from_file(first)?,
+        (None, None) => from_built_in(built_in(RigKind::ALL[0].name()), options)?,
+        (Some(name), _) if built_in(name).is_some() => from_built_in(built_in(name), options)?,
+        (Some(name), _) => from_file(Path::new(name))?,
+    };
+    let own = usize::from(options.character.is_none());
+    for path in options.clips.iter().skip(own) {
+        let other = from_file(path)?;
+        for clip in other.clips {
+            subject.clips.push(rebind(&clip, &other.character.skeleton, &subject.character.skeleton, path)?);
+        }
     }
-    for path in &options.clips {
-        read(path)?;
-    }
-    let (character, clip) = figure();
-    Ok(Subject { character, roles: RoleMap::new(), clips: vec![clip] })
+    Ok(subject)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| Failure::input(path, format!("cannot be read: {error}")))
+fn from_built_in(built: Option<BuiltIn>, options: &RenderArgs) -> Result<Subject, Failure> {
+    let built = built
+        .ok_or_else(|| Failure::usage("no such built-in character", "`throng render --list` names them"))?;
+    // Only what will be drawn is synthesised.
+    let wanted = |kind: &ClipKind| match &options.clip {
+        Some(name) => kind.name() == name,
+        None => *kind == ClipKind::Walk,
+    };
+    let clips =
+        ClipKind::ALL.iter().filter(|kind| wanted(kind)).map(|&kind| content::clip(kind, &built)).collect();
+    Ok(Subject { character: built.character, roles: built.roles, clips })
+}
+
+fn from_file(path: &Path) -> Result<Subject, Failure> {
+    std::fs::read(path).map_err(|error| Failure::Input {
+        path: path.to_owned(),
+        what: format!("cannot be read: {error}"),
+        hint: Some("`throng render --list` names what is built in".to_owned()),
+    })?;
+    Err(Failure::NotBuilt("render of files"))
+}
+
+/// The clip with its tracks on the joints of the same names.
+fn rebind(clip: &RawClip, from: &RawSkeleton, to: &RawSkeleton, path: &Path) -> Result<RawClip, Failure> {
+    let mut bound = clip.clone();
+    bound.tracks.retain_mut(|track| {
+        let name = from.joints.get(usize::from(track.joint)).map(|joint| joint.name.as_str());
+        let joint = name.and_then(|name| to.find(name));
+        track.joint = joint.unwrap_or(track.joint);
+        joint.is_some()
+    });
+    bound.tracks.sort_by_key(|track| track.joint);
+    if 2 * bound.tracks.len() < clip.tracks.len() {
+        return Err(Failure::Input {
+            path: path.to_owned(),
+            what: format!(
+                "clip {:?} fits {} of {} animated joints of the character",
+                clip.name,
+                bound.tracks.len(),
+                clip.tracks.len()
+            ),
+            hint: Some("name a character of the same skeleton with --character".to_owned()),
+        });
+    }
+    Ok(bound)
 }
 
 impl Subject {
     /// The clip of that name, or the walk, or the first one.
     pub fn clip(&self, name: Option<&str>) -> Result<&RawClip, Failure> {
         let called = |wanted: &str| {
-            self.clips.iter().find(|clip| clip.name == wanted).or_else(|| {
-                self.clips.iter().find(|clip| clip.name.to_lowercase().contains(&wanted.to_lowercase()))
-            })
+            let lower = wanted.to_lowercase();
+            let exact = self.clips.iter().find(|clip| clip.name == wanted);
+            exact.or_else(|| self.clips.iter().find(|clip| clip.name.to_lowercase().contains(&lower)))
         };
         match name {
             Some(wanted) => called(wanted).ok_or_else(|| {
                 let known: Vec<_> = self.clips.iter().map(|clip| clip.name.as_str()).collect();
+                let known = if known.is_empty() { clip_names().join(", ") } else { known.join(", ") };
                 Failure::usage(
-                    format!("no clip is called {wanted:?}; there are: {}", known.join(", ")),
+                    format!("no clip is called {wanted:?}; there are: {known}"),
                     "`throng render --list` shows what is built in, `throng inspect FILE` what a file has",
                 )
             }),

@@ -69,8 +69,20 @@ pub fn solid(skeleton: &RawSkeleton, rest: &[Mat4], models: &[Mat4]) -> Solid {
             octahedron(&mut out, from, at, radius, colour);
         }
         if children[index] == 0 {
-            let r = 0.010 * height;
-            octahedron(&mut out, at - Vec3::Y * r, at + Vec3::Y * r, r, colour);
+            let up = models[index]
+                .transform_vector3(rest[index].inverse().transform_vector3(Vec3::Y))
+                .normalize_or(Vec3::Y);
+            // A head is a leaf too, and the one that says which way up a figure is.
+            let is_head =
+                sides.of(index as u16) == 1 && rest[index].w_axis.y > low.y + 0.9 * (high.y - low.y);
+            let (length, radius) = if is_head { (0.12, 0.04) } else { (0.01, 0.008) };
+            octahedron(
+                &mut out,
+                at - up * (0.01 * height),
+                at + up * (length * height),
+                radius * height,
+                colour,
+            );
         }
     }
     out
