@@ -14,6 +14,9 @@ use crate::source::{self, Subject};
 /// Pixels of a sheet beyond which no viewer opens it.
 const MOST_PIXELS: u64 = 100_000_000;
 
+/// Different characters in a crowd of built-in ones.
+const MOST_DIFFERENT: usize = 40;
+
 #[derive(Serialize)]
 struct Report {
     output: String,
@@ -37,13 +40,12 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     output::refuse_inputs(&options.output, &source::inputs(options))?;
-    let subject = source::load(options)?;
     let look = Look { bones: options.bones };
     let usual = if options.crowd.is_some() { [1280, 720] } else { [240, 320] };
     let format = Format { size: options.size.unwrap_or(usual), samples: options.samples };
     let (png, report) = match options.crowd {
-        Some(count) => crowd(options, subject, count, look, format)?,
-        None => single(options, &subject, look, format)?,
+        Some(count) => crowd(options, count as usize, look, format)?,
+        None => single(options, &source::load(options)?, look, format)?,
     };
     output::write_whole(&options.output, &png)?;
     if json {
@@ -93,14 +95,17 @@ fn single(
 
 fn crowd(
     options: &RenderArgs,
-    subject: Subject,
-    count: u32,
+    count: usize,
     look: Look,
     format: Format,
 ) -> Result<(Vec<u8>, Report), Failure> {
-    let name = subject.character.name.clone();
-    let clip = subject.clip(options.clip.as_deref())?.name.clone();
-    let mut scene = pose::crowd(&[subject], count as usize, look);
+    let cast = source::cast(options, count.min(MOST_DIFFERENT))?;
+    let clip = match cast.as_slice() {
+        [alone] => alone.clip(options.clip.as_deref())?.name.clone(),
+        _ => "mixed".to_owned(),
+    };
+    let name = if cast.len() == 1 { cast[0].character.name.clone() } else { "mixed".to_owned() };
+    let mut scene = pose::crowd(&cast, count, look);
     stand_on(&mut scene, options.ground, 3.0)?;
     let mut sheet = Sheet::new(format, &[View::High], 1, "");
     sheet.column(0, &scene, "");

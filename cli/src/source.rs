@@ -8,6 +8,7 @@ use throng::rig::{RawCharacter, RawSkeleton, Role, RoleMap};
 
 use crate::args::RenderArgs;
 use crate::output::Failure;
+use crate::progress;
 
 /// A character, and the clips that run on its skeleton.
 pub struct Subject {
@@ -45,6 +46,17 @@ fn built_in(name: &str) -> Option<BuiltIn> {
     })
 }
 
+fn built_in_clip(name: &str) -> Result<ClipKind, Failure> {
+    ClipKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| no_clip(name, &clip_names()))
+}
+
+fn no_clip(wanted: &str, known: &[String]) -> Failure {
+    Failure::usage(
+        format!("no clip is called {wanted:?}; there are: {}", known.join(", ")),
+        "`throng render --list` shows what is built in, `throng inspect FILE` what a file has",
+    )
+}
+
 /// Files that the options name, none of which may be written to.
 pub fn inputs(options: &RenderArgs) -> Vec<PathBuf> {
     let character = options.character.iter().map(PathBuf::from);
@@ -69,16 +81,35 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
     Ok(subject)
 }
 
+/// A mixed cast for crowds: every rig and build, each with one of the clips that travel.
+pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<Subject>, Failure> {
+    if options.character.is_some() || !options.clips.is_empty() {
+        return Ok(vec![load(options)?]);
+    }
+    const MIX: [ClipKind; 5] =
+        [ClipKind::Walk, ClipKind::Idle, ClipKind::Jog, ClipKind::SlowWalk, ClipKind::Run];
+    let named = options.clip.as_deref().map(built_in_clip).transpose()?;
+    let bar = progress::bar(size as u64, "casting");
+    let subject = |(index, built): (usize, BuiltIn)| {
+        let named = options
+            .clip
+            .as_deref()
+            .and_then(|name| ClipKind::ALL.into_iter().find(|kind| kind.name() == name));
+        let clips = vec![content::clip(named.unwrap_or(MIX[index % MIX.len()]), &built)];
+        bar.inc(1);
+        Subject { character: built.character, roles: built.roles, clips }
+    };
+    let cast = content::variants(1, size).into_iter().enumerate().map(subject).collect();
+    bar.finish_and_clear();
+    Ok(cast)
+}
+
 fn from_built_in(built: Option<BuiltIn>, options: &RenderArgs) -> Result<Subject, Failure> {
     let built = built
         .ok_or_else(|| Failure::usage("no such built-in character", "`throng render --list` names them"))?;
     // Only what will be drawn is synthesised.
-    let wanted = |kind: &ClipKind| match &options.clip {
-        Some(name) => kind.name() == name,
-        None => *kind == ClipKind::Walk,
-    };
-    let clips =
-        ClipKind::ALL.iter().filter(|kind| wanted(kind)).map(|&kind| content::clip(kind, &built)).collect();
+    let kind = options.clip.as_deref().map_or(Ok(ClipKind::Walk), built_in_clip)?;
+    let clips = vec![content::clip(kind, &built)];
     Ok(Subject { character: built.character, roles: built.roles, clips })
 }
 
@@ -126,12 +157,7 @@ impl Subject {
         };
         match name {
             Some(wanted) => called(wanted).ok_or_else(|| {
-                let known: Vec<_> = self.clips.iter().map(|clip| clip.name.as_str()).collect();
-                let known = if known.is_empty() { clip_names().join(", ") } else { known.join(", ") };
-                Failure::usage(
-                    format!("no clip is called {wanted:?}; there are: {known}"),
-                    "`throng render --list` shows what is built in, `throng inspect FILE` what a file has",
-                )
+                no_clip(wanted, &self.clips.iter().map(|clip| clip.name.clone()).collect::<Vec<_>>())
             }),
             None => called("walk").or(self.clips.first()).ok_or_else(|| {
                 Failure::usage(

@@ -68,6 +68,7 @@ fn wrong_usage_ends_with_2_and_says_what_is_right() {
         (vec!["render", "--at", "NaN"], "seconds"),
         (vec!["render", "--size", "4096x4096", "--frames", "64"], "smaller --size"),
         (vec!["render", "--clip", "no-such-clip"], "--list"),
+        (vec!["render", "--crowd", "9", "--clip", "no-such-clip"], "--list"),
         (vec!["stress", "--characters", "0"], "1..="),
         (vec!["stress", "--seconds", "-1"], "seconds"),
         (vec!["bench", "--uniform", "--rigs", "4"], "cannot be used with"),
@@ -202,6 +203,26 @@ fn a_sheet_has_a_row_per_camera_and_a_column_per_time() {
     // Time passes: neighbouring pictures differ in the subject.
     let cell = |x: u32| image::imageops::crop_imm(&sheet, x, 20, 78, 75).to_image();
     assert_ne!(cell(0), cell(82));
+}
+
+#[test]
+fn a_crowd_has_many_colours_all_over_the_picture() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let picture = draw(directory.path(), "crowd.png", &["--crowd", "60", "--size", "320x180"]);
+    assert_eq!(picture.dimensions(), (320, 180));
+    let pixels = subject(&picture);
+    let (left, right) = range(pixels.iter().map(|p| p.0));
+    let (top, bottom) = range(pixels.iter().map(|p| p.1));
+    assert!(right - left > 160 && bottom - top > 70, "{left}..{right}, {top}..{bottom}");
+    let strongest = |&(x, y): &(u32, u32)| {
+        let pixel = picture.get_pixel(x, y).0;
+        (0..3).max_by_key(|&channel| pixel[channel])
+    };
+    for channel in 0..3 {
+        let share =
+            pixels.iter().filter(|p| strongest(p) == Some(channel)).count() as f32 / pixels.len() as f32;
+        assert!(share > 0.1, "channel {channel} leads in {share} of the pixels");
+    }
 }
 
 #[test]

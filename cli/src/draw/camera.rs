@@ -60,7 +60,7 @@ impl Camera {
             View::ThreeQuarter => (Vec3::new(0.75, 0.38, 1.0), 0.48 * h, 0.60 * h),
             View::Top => (Vec3::new(0.0, 1.0, -0.02), 0.50 * h, 0.60 * h),
             View::Follow => (across * 0.25 - scene.heading + Vec3::Y * 0.55, 0.50 * h, 0.72 * h),
-            View::Feet => (Vec3::new(-1.0, 0.16, 0.25), 0.09 * h, 0.30 * h),
+            View::Feet => (Vec3::new(-1.0, 0.16, 0.25), 0.13 * h, 0.28 * h),
             View::High => (Vec3::new(0.55, 0.62, 1.0), 0.0, 0.72 * h),
         };
         let half = 0.5 * FIELD_OF_VIEW;
