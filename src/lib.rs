@@ -3,4 +3,6 @@
 pub mod clip;
 pub mod content;
 pub mod error;
+#[cfg(feature = "import")]
+pub mod import;
 pub mod rig;
