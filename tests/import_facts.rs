@@ -147,7 +147,8 @@ fn lengths_and_heights_agree() {
         if imported.roles.is_empty() || facts["kind"] != "humanoid" {
             continue;
         }
-        let pairs: [(&str, fn(Side) -> Role, fn(Side) -> Role); 5] = [
+        type Sided = fn(Side) -> Role;
+        let pairs: [(&str, Sided, Sided); 5] = [
             ("thigh", Role::Thigh, Role::Shin),
             ("shin", Role::Shin, Role::Foot),
             ("foot", Role::Foot, Role::Toe),

@@ -17,7 +17,7 @@ pub(super) fn align(character: &mut RawCharacter) -> Vec<Mat4> {
         let top = skin.joints.iter().zip(&skin.inverse_binds).min_by_key(|(joint, _)| **joint);
         let space = top
             .and_then(|(&joint, bind)| Some(models.get(usize::from(joint))?.as_dmat4() * bind.as_dmat4()))
-            .filter(|space| similarity(space))
+            .filter(similarity)
             .unwrap_or(DMat4::IDENTITY);
         spaces.push(space.as_mat4());
         if space.abs_diff_eq(DMat4::IDENTITY, 1e-6) {

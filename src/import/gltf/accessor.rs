@@ -42,6 +42,9 @@ struct Sparse<'a> {
     values: Strided<'a>,
 }
 
+/// Bytes of a buffer view and the stride it asks for.
+type ViewBytes<'a> = (&'a [u8], Option<usize>);
+
 impl<'a> Source<'a> {
     /// Opens accessor `index`; `None` if its data are compressed. `user` says in an error what it is read for.
     pub(super) fn open(self, index: usize, user: &str) -> Result<Option<Access<'a>>, Refusal> {
@@ -88,12 +91,7 @@ impl<'a> Source<'a> {
     }
 
     /// Bytes and stride of a buffer view; `None` if compressed.
-    fn view(
-        self,
-        view: usize,
-        user: &str,
-        accessor: usize,
-    ) -> Result<Option<(&'a [u8], Option<usize>)>, Refusal> {
+    fn view(self, view: usize, user: &str, accessor: usize) -> Result<Option<ViewBytes<'a>>, Refusal> {
         let views = &self.document.buffer_views;
         let found = views.get(view).ok_or_else(|| Refusal::Reference {
             from: format!("accessor {accessor}"),

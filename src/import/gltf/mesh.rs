@@ -132,7 +132,7 @@ struct Part<'a> {
 }
 
 enum Plan<'a> {
-    Read(Part<'a>),
+    Read(Box<Part<'a>>),
     Drop(Warning),
 }
 
@@ -224,7 +224,8 @@ fn plan<'a>(
         };
         indices = Some(access);
     }
-    Ok(Plan::Read(Part { key, positions, normals, sets, indices, mode, base: 0, shared: false }))
+    let part = Part { key, positions, normals, sets, indices, mode, base: 0, shared: false };
+    Ok(Plan::Read(Box::new(part)))
 }
 
 #[derive(Default)]

@@ -128,7 +128,8 @@ fn mark_bare_nodes(document: &Document, tree: &Tree, wanted: &mut [bool]) {
         let lone = tree.parent(index).is_none()
             && node.children.as_ref().is_none_or(Vec::is_empty)
             && animated.get(index) != Some(&true);
-        *wanted = node.mesh.is_none() && !(lone && !document.meshes.is_empty());
+        let lamp = lone && !document.meshes.is_empty();
+        *wanted = node.mesh.is_none() && !lamp;
     }
 }
 

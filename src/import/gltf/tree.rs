@@ -185,7 +185,7 @@ fn local(
         return Err(bad());
     }
     let length = rotation.length();
-    if !((length - 1.0).abs() < 1e-3) {
+    if (length - 1.0).abs() > 1e-3 {
         warnings.push(Warning::RotationNormalised { node: index, name: name() });
     }
     Ok(Transform { rotation: unit(rotation), ..local })
@@ -216,7 +216,8 @@ fn decompose(matrix: Mat4) -> (Transform, Fit) {
     let mut scale = [linear.x_axis.length(), linear.y_axis.length(), linear.z_axis.length()];
     let determinant = linear.determinant();
     let volume = scale.iter().product::<f64>();
-    if !(volume > 1e-30) || !(determinant.abs() > 1e-9 * volume) {
+    let invertible = volume > 1e-30 && determinant.abs() > 1e-9 * volume;
+    if !invertible {
         let scale = Vec3::new(scale[0] as f32, scale[1] as f32, scale[2] as f32);
         return (Transform { translation, rotation: Quat::IDENTITY, scale }, Fit::Singular);
     }
