@@ -375,6 +375,30 @@ fn knees_bend_forward_only_and_no_joint_pops() {
 }
 
 #[test]
+fn meshes_are_closed_weighted_and_made_of_a_few_thousand_triangles() {
+    for body in every_body() {
+        for mesh in &body.character.meshes {
+            let skin = &body.character.skins[mesh.skin];
+            for (weights, joints) in mesh.weights.iter().zip(&mesh.joints) {
+                assert!((weights.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+                assert!(weights.windows(2).all(|w| w[0] >= w[1]) && weights[3] >= 0.0 && weights[4] == 0.0);
+                assert!(joints.iter().all(|&j| usize::from(j) < skin.joints.len()));
+            }
+            assert_eq!(mesh.positions.len(), mesh.normals.len());
+            // Closed: every directed edge has its opposite.
+            let edges: HashSet<(u32, u32)> =
+                mesh.indices.chunks(3).flat_map(|t| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])]).collect();
+            assert_eq!(edges.len(), mesh.indices.len(), "an edge is used twice the same way round");
+            assert!(edges.iter().all(|&(a, b)| edges.contains(&(b, a))), "the surface has a hole");
+            assert!(mesh.indices.iter().all(|&i| (i as usize) < mesh.positions.len()));
+        }
+        let triangles = body.character.meshes[0].indices.len() / 3;
+        assert!((2500..7000).contains(&triangles), "{triangles} triangles");
+    }
+    assert!(every_body().iter().any(|b| b.character.skins.len() > 1));
+}
+
+#[test]
 fn content_is_deterministic_and_variants_differ() {
     let (a, b) = (variants(7, 52), variants(7, 52));
     let statures: HashSet<u64> = a.iter().map(|v| v.plan.stature.to_bits()).collect();

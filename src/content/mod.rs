@@ -5,6 +5,7 @@
 //! [`RoleMap`](crate::rig::RoleMap), [`RawClip`](crate::clip::RawClip). Everything is deterministic.
 
 mod anatomy;
+mod body;
 mod carriage;
 mod clip;
 mod curve;

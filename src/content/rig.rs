@@ -190,19 +190,13 @@ pub fn character(kind: RigKind, plan: &BodyPlan) -> BuiltIn {
         .zip(&models)
         .map(|(&p, &q)| glam::DMat4::from_rotation_translation(q, p).inverse().as_mat4())
         .collect();
-    let (skins, meshes) =
-        mesh::build(&anatomy, &roles, &joints_rest(&joints, &positions, turned), &inverse_binds);
+    let moved: Vec<mesh::JointRest> =
+        joints.iter().enumerate().map(|(i, joint)| (joint.position, positions[i], turned(i))).collect();
+    let stuff = mesh::Stuff { anatomy: &anatomy, roles: &roles, rest: &moved };
+    let coat = matches!(kind, RigKind::Deform | RigKind::Engine);
+    let (skins, meshes) = mesh::build(&stuff, &inverse_binds, coat);
     let character = RawCharacter { name: kind.name().to_owned(), skeleton, skins, meshes };
     BuiltIn { character, roles, kind, plan: anatomy.plan, anatomy, axes }
-}
-
-/// T-pose position, reference position and rotation between the two, per joint.
-fn joints_rest(
-    joints: &[Plan],
-    positions: &[DVec3],
-    turned: impl Fn(usize) -> DQuat,
-) -> Vec<(DVec3, DVec3, DQuat)> {
-    joints.iter().enumerate().map(|(i, joint)| (joint.position, positions[i], turned(i))).collect()
 }
 
 /// `n` characters over all rigs and four builds, each with proportions of its own; the same for the
