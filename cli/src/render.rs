@@ -1,6 +1,8 @@
 //! `render`: a PNG of characters.
 
 use serde::Serialize;
+use throng::clip::{FootContacts, Interval, RawClip};
+use throng::rig::Side;
 
 use crate::args::{GroundName, RenderArgs};
 use crate::draw::camera::View;
@@ -86,7 +88,7 @@ fn single(
     for (column, &time) in times.iter().enumerate() {
         let mut scene = pose::single(subject, clip, time, look);
         stand_on(&mut scene, options.ground, 2.6)?;
-        sheet.column(column as u32, &scene, &format!("{time:.2} s"));
+        sheet.column(column as u32, &scene, &format!("{time:.2} s{}", contacts(clip, time)));
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -110,6 +112,19 @@ fn crowd(
     let mut sheet = Sheet::new(format, &[View::High], 1, "");
     sheet.column(0, &scene, "");
     Ok((png(&sheet, options)?, report(options, format, &name, &clip, vec![0.0])))
+}
+
+/// Which parts of which foot the clip says are down: `L hb R .b` for both of the left one and the
+/// right ball.
+fn contacts(clip: &RawClip, time: f32) -> String {
+    let down = |intervals: &[Interval]| intervals.iter().any(|interval| interval.contains(time));
+    let foot = |foot: &FootContacts| {
+        let side = if foot.side == Side::Left { 'L' } else { 'R' };
+        let heel = if down(&foot.heel) { 'h' } else { '.' };
+        let ball = if down(&foot.ball) { 'b' } else { '.' };
+        format!("  {side} {heel}{ball}")
+    };
+    clip.contacts.iter().flat_map(|contacts| &contacts.feet).map(foot).collect()
 }
 
 /// Puts ground under the scene, out to `reach` times its extent.
