@@ -8,6 +8,7 @@ mod pose;
 mod progress;
 mod render;
 mod source;
+mod table;
 
 use std::process::ExitCode;
 

@@ -69,8 +69,9 @@ pub fn single(subject: &Subject, clip: &RawClip, time: f32, look: Look) -> Scene
     }
 }
 
-/// Many characters in a disc around the origin, each with its own clip, phase and heading.
-pub fn crowd(subjects: &[Subject], count: usize, look: Look) -> Scene {
+/// Many characters in a disc around the origin, each at a phase and heading of its own.
+/// `cast` must not be empty.
+pub fn crowd(cast: &[(Subject, RawClip)], count: usize, look: Look) -> Scene {
     const SPACING: f32 = 1.25;
     let golden = std::f32::consts::PI * (3.0 - 5.0_f32.sqrt());
     let mut scene = Scene {
@@ -80,10 +81,7 @@ pub fn crowd(subjects: &[Subject], count: usize, look: Look) -> Scene {
         extent: SPACING * (count as f32 / std::f32::consts::PI).sqrt() + 0.5,
     };
     for index in 0..count {
-        let subject = &subjects[index % subjects.len()];
-        let Some(clip) = subject.clips.get((index / subjects.len()) % subject.clips.len().max(1)) else {
-            continue;
-        };
+        let (subject, clip) = &cast[index % cast.len()];
         // A sunflower's seeds: even spacing without rows.
         let (radius, angle) = (SPACING * (index as f32 / std::f32::consts::PI).sqrt(), index as f32 * golden);
         let place = Vec3::new(radius * angle.sin(), 0.0, radius * angle.cos());

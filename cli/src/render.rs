@@ -65,7 +65,7 @@ fn single(
     format: Format,
 ) -> Result<(Vec<u8>, Report), Failure> {
     let clip = subject.clip(options.clip.as_deref())?;
-    let columns = if options.at.is_some() { 1 } else { u32::from(options.frames) };
+    let columns = if options.at.is_some() || clip.duration == 0.0 { 1 } else { u32::from(options.frames) };
     let times: Vec<f32> = match options.at {
         Some(time) => vec![time],
         // A loop's last pose is its first, so the end is left out.
@@ -102,11 +102,10 @@ fn crowd(
     format: Format,
 ) -> Result<(Vec<u8>, Report), Failure> {
     let cast = source::cast(options, count.min(MOST_DIFFERENT))?;
-    let clip = match cast.as_slice() {
-        [alone] => alone.clip(options.clip.as_deref())?.name.clone(),
-        _ => "mixed".to_owned(),
+    let (name, clip) = match cast.as_slice() {
+        [(subject, clip)] => (subject.character.name.clone(), clip.name.clone()),
+        _ => ("mixed".to_owned(), options.clip.clone().unwrap_or_else(|| "mixed".to_owned())),
     };
-    let name = if cast.len() == 1 { cast[0].character.name.clone() } else { "mixed".to_owned() };
     let mut scene = pose::crowd(&cast, count, look);
     stand_on(&mut scene, options.ground, 3.0)?;
     let mut sheet = Sheet::new(format, &[View::High], 1, "");

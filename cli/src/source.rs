@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use throng::clip::RawClip;
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::import::gltf;
 use throng::rig::{RawCharacter, RawSkeleton, Role, RoleMap};
 
 use crate::args::RenderArgs;
@@ -15,6 +16,7 @@ pub struct Subject {
     pub character: RawCharacter,
     pub roles: RoleMap,
     pub clips: Vec<RawClip>,
+    rest: RawClip,
 }
 
 /// Builds that each rig comes in: suffix of the name, proportions.
@@ -81,10 +83,13 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
     Ok(subject)
 }
 
-/// A mixed cast for crowds: every rig and build, each with one of the clips that travel.
-pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<Subject>, Failure> {
+/// Who is in a crowd and what each does: the character of the options, or else every rig and build
+/// with a mix of clips.
+pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<(Subject, RawClip)>, Failure> {
     if options.character.is_some() || !options.clips.is_empty() {
-        return Ok(vec![load(options)?]);
+        let subject = load(options)?;
+        let clip = subject.clip(options.clip.as_deref())?.clone();
+        return Ok(vec![(subject, clip)]);
     }
     const MIX: [ClipKind; 5] =
         [ClipKind::Walk, ClipKind::Idle, ClipKind::Jog, ClipKind::SlowWalk, ClipKind::Run];
@@ -95,9 +100,9 @@ pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<Subject>, Failure> 
             .clip
             .as_deref()
             .and_then(|name| ClipKind::ALL.into_iter().find(|kind| kind.name() == name));
-        let clips = vec![content::clip(named.unwrap_or(MIX[index % MIX.len()]), &built)];
+        let clip = content::clip(named.unwrap_or(MIX[index % MIX.len()]), &built);
         bar.inc(1);
-        Subject { character: built.character, roles: built.roles, clips }
+        (Subject::new(built.character, built.roles, Vec::new()), clip)
     };
     let cast = content::variants(1, size).into_iter().enumerate().map(subject).collect();
     bar.finish_and_clear();
@@ -110,16 +115,19 @@ fn from_built_in(built: Option<BuiltIn>, options: &RenderArgs) -> Result<Subject
     // Only what will be drawn is synthesised.
     let kind = options.clip.as_deref().map_or(Ok(ClipKind::Walk), built_in_clip)?;
     let clips = vec![content::clip(kind, &built)];
-    Ok(Subject { character: built.character, roles: built.roles, clips })
+    Ok(Subject::new(built.character, built.roles, clips))
 }
 
 fn from_file(path: &Path) -> Result<Subject, Failure> {
-    std::fs::read(path).map_err(|error| Failure::Input {
+    let loaded = gltf::load(path).map_err(|error| Failure::Input {
         path: path.to_owned(),
-        what: format!("cannot be read: {error}"),
-        hint: Some("`throng render --list` names what is built in".to_owned()),
+        what: error.kind.to_string(),
+        hint: (!path.exists()).then(|| "`throng render --list` names what is built in".to_owned()),
     })?;
-    Err(Failure::NotBuilt("render of files"))
+    if loaded.character.skeleton.joints.is_empty() {
+        return Err(Failure::input(path, "has no skeleton to draw"));
+    }
+    Ok(Subject::new(loaded.character, loaded.roles, loaded.clips))
 }
 
 /// The clip with its tracks on the joints of the same names.
@@ -148,7 +156,12 @@ fn rebind(clip: &RawClip, from: &RawSkeleton, to: &RawSkeleton, path: &Path) -> 
 }
 
 impl Subject {
-    /// The clip of that name, or the walk, or the first one.
+    fn new(character: RawCharacter, roles: RoleMap, clips: Vec<RawClip>) -> Self {
+        let rest = RawClip { name: "rest pose".to_owned(), ..RawClip::default() };
+        Self { character, roles, clips, rest }
+    }
+
+    /// The clip of that name; without a name the walk, or the first one, or the rest pose.
     pub fn clip(&self, name: Option<&str>) -> Result<&RawClip, Failure> {
         let called = |wanted: &str| {
             let lower = wanted.to_lowercase();
@@ -159,12 +172,7 @@ impl Subject {
             Some(wanted) => called(wanted).ok_or_else(|| {
                 no_clip(wanted, &self.clips.iter().map(|clip| clip.name.clone()).collect::<Vec<_>>())
             }),
-            None => called("walk").or(self.clips.first()).ok_or_else(|| {
-                Failure::usage(
-                    format!("{} has no clips", self.character.name),
-                    "name files with clips by --clips FILE...",
-                )
-            }),
+            None => Ok(called("walk").or(self.clips.first()).unwrap_or(&self.rest)),
         }
     }
 

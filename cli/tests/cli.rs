@@ -1,7 +1,7 @@
 //! The built command from outside: exit codes, words, files, pixels.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use image::RgbImage;
@@ -222,6 +222,111 @@ fn a_crowd_has_many_colours_all_over_the_picture() {
         let share =
             pixels.iter().filter(|p| strongest(p) == Some(channel)).count() as f32 / pixels.len() as f32;
         assert!(share > 0.1, "channel {channel} leads in {share} of the pixels");
+    }
+}
+
+/// A file of the test data, or `None` with a word about it.
+fn data(name: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let folder = std::env::var_os("THRONG_DATA").map_or(beside, PathBuf::from);
+    let path = folder.join(name);
+    if !path.exists() {
+        eprintln!(
+            "SKIPPED: {} does not exist; set THRONG_DATA to the folder of the test data",
+            path.display()
+        );
+        return None;
+    }
+    Some(path)
+}
+
+#[test]
+fn inspect_agrees_with_the_facts() {
+    let (Some(facts), Some(file)) = (data("facts.json"), data("gltf/ozz_pab/pab_arnaud.glb")) else {
+        return;
+    };
+    let facts: Value = serde_json::from_slice(&fs::read(facts).expect("readable")).expect("JSON");
+    let facts =
+        facts.pointer("/files/gltf~1ozz_pab~1pab_arnaud.glb").or(facts.get("gltf/ozz_pab/pab_arnaud.glb"));
+    let facts = facts.expect("facts of the file");
+    let output = throng(&["inspect", "--json", file.to_str().unwrap_or_default()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let have: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for field in ["joints", "roles", "clips", "lengths_m", "warnings"] {
+        assert!(!have[field].is_null(), "no {field}");
+    }
+    let names: Vec<&str> =
+        have["joints"].as_array().into_iter().flatten().filter_map(|j| j["name"].as_str()).collect();
+    for joint in facts["joints"].as_array().expect("joints") {
+        let name = joint[0].as_str().unwrap_or_default();
+        assert!(names.contains(&name), "{name} is missing");
+    }
+    assert_eq!(have["roles"]["hips"], facts["roles"]["hips"]);
+    // The same in words.
+    let text = stdout(&throng(&["inspect", file.to_str().unwrap_or_default()]));
+    assert!(text.contains("Lefthand") && text.contains("left.hand"), "{text}");
+}
+
+#[test]
+fn a_character_from_a_file_stands_upright_on_its_mesh() {
+    let (Some(file), Some(clips)) =
+        (data("gltf/ozz_pab/pab_arnaud.glb"), data("gltf/ozz_pab/pab_locomotions.glb"))
+    else {
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let [file, clips] = [&file, &clips].map(|path| path.to_str().unwrap_or_default());
+    let arguments = [
+        "--character",
+        file,
+        "--clips",
+        clips,
+        "--clip",
+        "walk",
+        "--at",
+        "0.2",
+        "--camera",
+        "front",
+        "--size",
+        "300x300",
+    ];
+    let picture = draw(directory.path(), "a.png", &arguments);
+    let pixels = subject(&picture);
+    let (left, right) = range(pixels.iter().map(|p| p.0));
+    let (top, bottom) = range(pixels.iter().map(|p| p.1));
+    assert!(bottom - top > 120 && bottom - top > right - left, "{left}..{right}, {top}..{bottom}");
+    assert!(bottom > 200 && bottom < 300, "the feet are at the bottom: {bottom}");
+    assert!(pixels.len() > 4000, "a body, not sticks: {}", pixels.len());
+}
+
+#[test]
+fn clips_of_another_skeleton_are_refused_in_words() {
+    let (Some(file), Some(clips)) = (data("gltf/ozz_pab/pab_arnaud.glb"), data("gltf/khronos/Fox.glb"))
+    else {
+        return;
+    };
+    let [file, clips] = [&file, &clips].map(|path| path.to_str().unwrap_or_default());
+    let output = throng(&["render", "--character", file, "--clips", clips]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--character"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_is_no_character_file_ends_with_3_in_every_command() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, bytes) in
+        [("empty.glb", &b""[..]), ("noise.glb", b"glTF\x02\0\0\0rubbish"), ("text.gltf", b"{ no json")]
+    {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).expect("a file");
+        let path = path.to_str().unwrap_or_default();
+        for arguments in
+            [vec!["inspect", path], vec!["render", "--character", path], vec!["render", "--clips", path]]
+        {
+            let output = throng(&arguments);
+            assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", stderr(&output));
+            assert!(stderr(&output).contains(name), "{}", stderr(&output));
+        }
     }
 }
 

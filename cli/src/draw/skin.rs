@@ -1,16 +1,21 @@
 //! Linear-blend skinning of one raw mesh: vertex = sum of weight x (model x inverse bind) x rest vertex.
 
 use glam::{Mat3, Mat4, Vec3};
-use throng::rig::{RawMesh, RawSkin};
+use throng::rig::{MAX_INFLUENCES, RawMesh, RawSkin};
 
 use super::bones::{Sides, side_colours};
 use super::{Solid, Surface};
 
-/// Colours per vertex by the side of the body that its strongest joint is on, mixed into `base`, so
-/// that the legs can be told apart.
+/// Colours per vertex by the side of the body that its joints are on, mixed into `base`, so that the
+/// legs can be told apart.
 pub fn tints(mesh: &RawMesh, skin: &RawSkin, sides: &Sides, base: Vec3) -> Vec<Vec3> {
-    let side = |entries: &[u16]| side_colours()[sides.of(skin.joints[usize::from(entries[0])])];
-    mesh.joints.iter().map(|entries| base.lerp(side(entries), 0.75)).collect()
+    let colours = side_colours();
+    let side = |entry: &u16| colours[sides.of(skin.joints[usize::from(*entry)])];
+    let tint = |(entries, weights): (&[u16; MAX_INFLUENCES], &[f32; MAX_INFLUENCES])| {
+        let mixed: Vec3 = entries.iter().zip(weights).map(|(entry, weight)| side(entry) * *weight).sum();
+        base.lerp(mixed, 0.75)
+    };
+    mesh.joints.iter().zip(&mesh.weights).map(tint).collect()
 }
 
 /// The mesh in the pose `models` (world space, one per joint of the skeleton).
