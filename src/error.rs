@@ -96,7 +96,9 @@ pub enum BuildError {
         need: usize,
     },
     /// A clip moves the pelvis further than its rows can say.
-    #[error("clip \"{clip}\" moves the pelvis {have} leg lengths from its root; rows hold at most {limit}; is its travel meant to be root motion?")]
+    #[error(
+        "clip \"{clip}\" moves the pelvis {have} leg lengths from its root; rows hold at most {limit}; is its travel meant to be root motion?"
+    )]
     PelvisRange {
         /// Name of the clip.
         clip: String,
@@ -130,7 +132,9 @@ pub enum BuildError {
         right: &'static str,
     },
     /// A palette format cannot carry a skin's constants.
-    #[error("skin \"{skin}\" of rig \"{rig}\" scales joint {joint} unevenly; the palette format carries rotations only; take a matrix format")]
+    #[error(
+        "skin \"{skin}\" of rig \"{rig}\" scales joint {joint} unevenly; the palette format carries rotations only; take a matrix format"
+    )]
     PaletteFormat {
         /// Name of the rig.
         rig: String,

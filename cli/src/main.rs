@@ -1,2 +1,36 @@
-//! The `throng` command.
-fn main() {}
+//! The `throng` command: stress, bench, inspect, render.
+
+mod args;
+mod draw;
+mod inspect;
+mod output;
+mod pose;
+mod progress;
+mod render;
+mod source;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::output::Failure;
+
+fn main() -> ExitCode {
+    // Clap itself ends with 2 on wrong usage, the code that `Failure::Usage` has too.
+    let cli = Cli::parse();
+    let done = match &cli.command {
+        Command::Render(options) => render::run(options, cli.json),
+        Command::Inspect(options) => inspect::run(options, cli.json),
+        Command::Stress(_) => Err(Failure::NotBuilt("stress")),
+        Command::Bench(_) => Err(Failure::NotBuilt("bench")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::report(&failure, cli.json);
+            ExitCode::from(failure.code())
+        }
+    }
+}

@@ -64,7 +64,8 @@ impl Twist {
     pub fn exp(self, seconds: f32) -> Planar {
         let yaw = self.yaw * seconds;
         let (s, c) = sin_cos(yaw);
-        let (a, b) = if yaw.abs() < 1e-3 { (1.0 - yaw * yaw / 6.0, yaw / 2.0) } else { (s / yaw, (1.0 - c) / yaw) };
+        let (a, b) =
+            if yaw.abs() < 1e-3 { (1.0 - yaw * yaw / 6.0, yaw / 2.0) } else { (s / yaw, (1.0 - c) / yaw) };
         let (x, z) = (self.x * seconds, self.z * seconds);
         Planar { x: a * x + b * z, z: a * z - b * x, yaw }
     }
@@ -77,7 +78,8 @@ fn sin_cos(angle: f32) -> (f32, f32) {
     // Halved twice for the polynomial, doubled back by the double-angle formulas.
     let u = a * 0.25;
     let u2 = u * u;
-    let s = u * (1.0 + u2 * (-1.666_666_7e-1 + u2 * (8.333_333e-3 + u2 * (-1.984_127e-4 + u2 * 2.755_731_9e-6))));
+    let s =
+        u * (1.0 + u2 * (-1.666_666_7e-1 + u2 * (8.333_333e-3 + u2 * (-1.984_127e-4 + u2 * 2.755_731_9e-6))));
     let c = 1.0 + u2 * (-0.5 + u2 * (4.166_666_6e-2 + u2 * (-1.388_888_9e-3 + u2 * 2.480_158_7e-5)));
     let (s, c) = (2.0 * s * c, c * c - s * s);
     (2.0 * s * c, c * c - s * s)
@@ -104,18 +106,16 @@ impl RootMotion {
             let [[x0, z0, yaw0], [x1, z1, yaw1]] = [pair[0], pair[1]];
             let (s, c) = yaw0.sin_cos();
             let (dx, dz, dyaw) = (x1 - x0, z1 - z0, yaw1 - yaw0);
-            let local = Planar {
-                x: (c * dx - s * dz) as f32,
-                z: (s * dx + c * dz) as f32,
-                yaw: dyaw as f32,
-            };
+            let local = Planar { x: (c * dx - s * dz) as f32, z: (s * dx + c * dz) as f32, yaw: dyaw as f32 };
             let twist = local.log(step as f32);
             twists.push(twist);
             keys.push(keys[keys.len() - 1].then(twist.exp(step as f32)));
         }
         let constant = twists.first().copied().filter(|first| {
             twists.iter().all(|t| {
-                (t.x - first.x).abs() < 1e-4 && (t.z - first.z).abs() < 1e-4 && (t.yaw - first.yaw).abs() < 1e-4
+                (t.x - first.x).abs() < 1e-4
+                    && (t.z - first.z).abs() < 1e-4
+                    && (t.yaw - first.yaw).abs() < 1e-4
             })
         });
         Self { twists, keys, duration: duration as f32, constant }

@@ -170,13 +170,30 @@ impl Block {
         let ([ax, az], [bx, bz]) = (&mut f0.offset, &mut f0.last);
         let ([cx, cz], [ex, ez]) = (&mut f1.offset, &mut f1.last);
         [
-            px, py, pz, rx, ry, rz, rw, dx, dz, dyaw,
+            px,
+            py,
+            pz,
+            rx,
+            ry,
+            rz,
+            rw,
+            dx,
+            dz,
+            dyaw,
             &mut self.leg,
             &mut self.pelvis,
             &mut self.last_height,
             &mut self.fresh,
-            ax, az, bx, bz, &mut f0.locked,
-            cx, cz, ex, ez, &mut f1.locked,
+            ax,
+            az,
+            bx,
+            bz,
+            &mut f0.locked,
+            cx,
+            cz,
+            ex,
+            ez,
+            &mut f1.locked,
         ]
     }
 
@@ -203,7 +220,10 @@ impl Block {
         let token = self.tokens[lane].take();
         let rows = self.rows().map(|row| row.0[lane]);
         self.live &= !(1 << lane);
-        self.put_values(lane, &Lane { character: u32::MAX, rig, skin, token: None, clips: LaneClip::EMPTY, rows: DEAD });
+        self.put_values(
+            lane,
+            &Lane { character: u32::MAX, rig, skin, token: None, clips: LaneClip::EMPTY, rows: DEAD },
+        );
         self.characters[lane] = u32::MAX;
         Lane { character, rig, skin, token, clips, rows }
     }

@@ -117,7 +117,10 @@ pub struct BlockJob<'a> {
 
 impl core::fmt::Debug for BlockJob<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("BlockJob").field("topology", &self.topology).field("blocks", &self.blocks.len()).finish()
+        f.debug_struct("BlockJob")
+            .field("topology", &self.topology)
+            .field("blocks", &self.blocks.len())
+            .finish()
     }
 }
 

@@ -115,7 +115,9 @@ impl PackedSkin {
         for entry in skin.entries() {
             let (rotation, scale) = match (entry.rotation_scale, format) {
                 (Some((rotation, scale)), PaletteFormat::QuatTranslation) => (rotation, scale),
-                (Some((rotation, scale)), PaletteFormat::Snorm16) if (scale - 1.0).abs() < 1e-3 => (rotation, 1.0),
+                (Some((rotation, scale)), PaletteFormat::Snorm16) if (scale - 1.0).abs() < 1e-3 => {
+                    (rotation, 1.0)
+                }
                 (_, PaletteFormat::QuatTranslation | PaletteFormat::Snorm16) => {
                     return Err(BuildError::PaletteFormat {
                         rig: rig.name().to_owned(),

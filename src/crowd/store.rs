@@ -377,7 +377,12 @@ impl Crowd {
             }
             let checks = [
                 ("a clip's time", play.time, play.time.abs() < 1e6, "it must be finite"),
-                ("a clip's weight", play.weight, (0.0..1e6).contains(&play.weight), "it must be finite and at least 0"),
+                (
+                    "a clip's weight",
+                    play.weight,
+                    (0.0..1e6).contains(&play.weight),
+                    "it must be finite and at least 0",
+                ),
                 ("a clip's speed", play.speed, play.speed.abs() < 1e3, "it must be finite, below 1 000"),
             ];
             for (what, value, good, right) in checks {
@@ -415,8 +420,11 @@ impl Crowd {
                 continue;
             };
             rows.clip[lane] = play.clip.index;
-            rows.time.0[lane] =
-                if clip.looping() { play.time.rem_euclid(clip.duration()) } else { play.time.clamp(0.0, clip.duration()) };
+            rows.time.0[lane] = if clip.looping() {
+                play.time.rem_euclid(clip.duration())
+            } else {
+                play.time.clamp(0.0, clip.duration())
+            };
             rows.weight.0[lane] = play.weight / total;
             rows.speed.0[lane] = play.speed;
             rows.duration.0[lane] = clip.duration();
@@ -565,7 +573,8 @@ impl Crowd {
                 if block.live == 0 || block.uniform() {
                     block.mixed = None;
                 } else if block.mixed.is_none() {
-                    let mut rows = MixedRows { offsets: vec![[Row::ZERO; 3]; joints], ..MixedRows::default() };
+                    let mut rows =
+                        MixedRows { offsets: vec![[Row::ZERO; 3]; joints], ..MixedRows::default() };
                     for lane in 0..BLOCK {
                         let live = block.live & (1 << lane) != 0;
                         let rig = if live { block.rigs[lane] } else { block.any_rig() };
@@ -652,7 +661,9 @@ impl Crowd {
     /// the host keeps.
     pub fn dirty_ranges(&self, ranges: &mut Vec<core::ops::Range<u32>>) {
         ranges.clear();
-        for token in self.cohorts.iter().flat_map(|(_, blocks)| blocks).flat_map(|block| &block.tokens).flatten() {
+        for token in
+            self.cohorts.iter().flat_map(|(_, blocks)| blocks).flat_map(|block| &block.tokens).flatten()
+        {
             ranges.push(token.first_line()..token.first_line() + token.line_count());
         }
         ranges.sort_unstable_by_key(|range| range.start);
@@ -689,10 +700,11 @@ impl Crowd {
 
     /// Live handles, in index order.
     pub fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
-        self.characters.iter().enumerate().filter(|(_, entry)| entry.place.is_some()).map(|(index, entry)| Handle {
-            index: index as u32,
-            generation: entry.generation,
-        })
+        self.characters
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.place.is_some())
+            .map(|(index, entry)| Handle { index: index as u32, generation: entry.generation })
     }
 
     /// How full and how even the blocks are.
@@ -718,7 +730,10 @@ impl Crowd {
             .iter()
             .flat_map(|(_, blocks)| blocks)
             .map(|block| {
-                let mixed = block.mixed.as_ref().map_or(0, |rows| size_of::<MixedRows>() + size_of_val(rows.offsets.as_slice()));
+                let mixed = block
+                    .mixed
+                    .as_ref()
+                    .map_or(0, |rows| size_of::<MixedRows>() + size_of_val(rows.offsets.as_slice()));
                 size_of::<Block>() + mixed
             })
             .sum::<usize>()

@@ -37,7 +37,9 @@ pub struct Simd {
 
 /// An instruction set that was asked for is not to be had.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("\"{asked}\" is not one of this processor's instruction sets ({have}); set THRONG_ISA to one of them or unset it")]
+#[error(
+    "\"{asked}\" is not one of this processor's instruction sets ({have}); set THRONG_ISA to one of them or unset it"
+)]
 pub struct IsaError {
     asked: String,
     have: String,

@@ -180,8 +180,7 @@ impl<L: Lanes> Quat<L> {
         let opposite = w.lt(L::splat(1e-6));
         // Whichever of (0, -z, y) and (-z, 0, x) is not near zero.
         let flat = a.x.abs().lt(L::splat(0.7));
-        let across =
-            Vec3::select(flat, Vec3::new(L::zero(), -a.z, a.y), Vec3::new(-a.z, L::zero(), a.x));
+        let across = Vec3::select(flat, Vec3::new(L::zero(), -a.z, a.y), Vec3::new(-a.z, L::zero(), a.x));
         let v = Vec3::select(opposite, across, a.cross(b));
         Self::new(v.x, v.y, v.z, L::select(opposite, L::zero(), w)).normalize()
     }

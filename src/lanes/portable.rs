@@ -193,8 +193,7 @@ impl Lanes for Portable {
             for pair in pairs {
                 let [w0, w1] = pair.weights;
                 let weights = i16x8::new([w0, w1, w0, w1, w0, w1, w0, w1]);
-                let [a, b] =
-                    interleave(eight(&pair.left[group], 8 * q), eight(&pair.right[group], 8 * q));
+                let [a, b] = interleave(eight(&pair.left[group], 8 * q), eight(&pair.right[group], 8 * q));
                 low += a.dot(weights);
                 high += b.dot(weights);
             }

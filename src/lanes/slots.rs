@@ -123,7 +123,12 @@ impl SlotBuffer {
 
     /// Opens the buffer for writing by many workers.
     pub fn writer(&mut self) -> SlotWriter<'_> {
-        SlotWriter { id: self.id, base: self.lines.as_mut_ptr(), count: self.lines.len(), buffer: PhantomData }
+        SlotWriter {
+            id: self.id,
+            base: self.lines.as_mut_ptr(),
+            count: self.lines.len(),
+            buffer: PhantomData,
+        }
     }
 }
 

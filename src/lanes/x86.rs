@@ -140,10 +140,8 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
             let one = _mm256_set1_ps(32767.0);
             let lo = _mm256_cvtps_epi32(_mm256_mul_ps(lo.0, one));
             let hi = _mm256_cvtps_epi32(_mm256_mul_ps(hi.0, one));
-            let bits = _mm256_or_si256(
-                _mm256_and_si256(lo, _mm256_set1_epi32(0xffff)),
-                _mm256_slli_epi32::<16>(hi),
-            );
+            let bits =
+                _mm256_or_si256(_mm256_and_si256(lo, _mm256_set1_epi32(0xffff)), _mm256_slli_epi32::<16>(hi));
             Self(_mm256_castsi256_ps(bits))
         }
     }
@@ -277,10 +275,8 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
             let one = _mm512_set1_ps(32767.0);
             let lo = _mm512_cvtps_epi32(_mm512_mul_ps(lo.0, one));
             let hi = _mm512_cvtps_epi32(_mm512_mul_ps(hi.0, one));
-            let bits = _mm512_or_si512(
-                _mm512_and_si512(lo, _mm512_set1_epi32(0xffff)),
-                _mm512_slli_epi32::<16>(hi),
-            );
+            let bits =
+                _mm512_or_si512(_mm512_and_si512(lo, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32::<16>(hi));
             Self(_mm512_castsi512_ps(bits))
         }
     }

@@ -7,7 +7,9 @@ use super::detect;
 use super::root::{Travel, extract};
 use crate::clip::{BoundClip, KEY_RATE, MotionKeys, RawClip, RootSource, contact_weight};
 use crate::error::BuildError;
-use crate::rig::{MAX_FEET, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Side, carrier, leg_length};
+use crate::rig::{
+    MAX_FEET, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Side, carrier, leg_length,
+};
 
 /// Whose clip it is.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +53,8 @@ pub fn motion_keys(
     let count = intervals + 1;
     let step = duration / intervals as f64;
 
-    let poses: Vec<ModelPose> = (0..count)
-        .map(|key| {
-            ModelPose::at(skeleton, reference, clip, (key as f64 * step) as f32)
-        })
-        .collect();
+    let poses: Vec<ModelPose> =
+        (0..count).map(|key| ModelPose::at(skeleton, reference, clip, (key as f64 * step) as f32)).collect();
 
     let carrier = usize::from(carrier(skeleton, roles));
     let hips = roles.joint(Role::Hips).map_or(carrier, usize::from);

@@ -1,6 +1,6 @@
 //! Which source joint (or mixture of two) gives each joint of a topology its model-space rotation.
 
-use crate::rig::{JointKey, NO_PARENT, RawSkeleton, ReferencePose, Role, RoleMap, Rig, Topology};
+use crate::rig::{JointKey, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Topology};
 
 /// Where the model-space rotation since the reference pose of one target joint comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,12 @@ pub(crate) enum Source {
 }
 
 /// A source for each joint of the target's topology.
-pub(crate) fn sources(skeleton: &RawSkeleton, roles: &RoleMap, reference: &ReferencePose, rig: &Rig) -> Vec<Source> {
+pub(crate) fn sources(
+    skeleton: &RawSkeleton,
+    roles: &RoleMap,
+    reference: &ReferencePose,
+    rig: &Rig,
+) -> Vec<Source> {
     let topology = rig.topology();
     let pelvis = topology.pelvis();
     let carrier = crate::rig::carrier(skeleton, roles);
@@ -26,7 +31,10 @@ pub(crate) fn sources(skeleton: &RawSkeleton, roles: &RoleMap, reference: &Refer
         .iter()
         .map(|key| match key {
             JointKey::Role(role) => roles.joint(*role).map_or(Source::Keep, Source::Joint),
-            JointKey::Named(name) => skeleton.find(name).filter(|&joint| roles.role(joint).is_none()).map_or(Source::Keep, Source::Joint),
+            JointKey::Named(name) => skeleton
+                .find(name)
+                .filter(|&joint| roles.role(joint).is_none())
+                .map_or(Source::Keep, Source::Joint),
         })
         .collect();
     let spine: Vec<u16> = (0..=u8::MAX).map_while(|i| topology.joint(Role::Spine(i))).collect();
@@ -79,10 +87,14 @@ fn chain(
         }
         return;
     }
-    let target_positions: Vec<_> =
-        core::iter::once(target_base).chain(targets.iter().copied()).map(|j| rig.positions()[usize::from(j)]).collect();
-    let source_positions: Vec<_> =
-        core::iter::once(source_base).chain(sources.iter().copied()).map(|j| reference.position(j.into())).collect();
+    let target_positions: Vec<_> = core::iter::once(target_base)
+        .chain(targets.iter().copied())
+        .map(|j| rig.positions()[usize::from(j)])
+        .collect();
+    let source_positions: Vec<_> = core::iter::once(source_base)
+        .chain(sources.iter().copied())
+        .map(|j| reference.position(j.into()))
+        .collect();
     let ends = |positions: &[glam::DVec3]| {
         // A joint's rotation counts at the far end of the bone that leads to the next joint; the last one, whose
         // bone is not part of the chain, at the end.

@@ -33,8 +33,10 @@ pub(crate) fn ramp(down: &[bool], step: f64, looping: bool) -> Vec<f32> {
     };
     (0..count as isize)
         .map(|key| {
-            let ahead = (0..).map(|k| (k, k as f64 * step)).take_while(|&(_, t)| t < 0.2).find(|&(k, _)| at(key + k));
-            let behind = (0..).map(|k| (k, k as f64 * step)).take_while(|&(_, t)| t < 0.1).find(|&(k, _)| at(key - k));
+            let ahead =
+                (0..).map(|k| (k, k as f64 * step)).take_while(|&(_, t)| t < 0.2).find(|&(k, _)| at(key + k));
+            let behind =
+                (0..).map(|k| (k, k as f64 * step)).take_while(|&(_, t)| t < 0.1).find(|&(k, _)| at(key - k));
             let rise = ahead.map_or(0.0, |(_, t)| 1.0 - t / 0.2);
             let fall = behind.map_or(0.0, |(_, t)| 1.0 - t / 0.1);
             rise.max(fall) as f32

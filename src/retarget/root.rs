@@ -56,7 +56,11 @@ fn hips(travel: &Travel<'_>) -> Vec<[f64; 3]> {
         let (dx, dz) = (last[0] - first[0], last[1] - first[1]);
         let (s, c) = first[2].sin_cos();
         let (lx, lz) = (c * dx - s * dz, s * dx + c * dz);
-        let (a, b) = if turn.abs() < 1e-6 { (1.0, turn / 2.0) } else { (turn.sin() / turn, (1.0 - turn.cos()) / turn) };
+        let (a, b) = if turn.abs() < 1e-6 {
+            (1.0, turn / 2.0)
+        } else {
+            (turn.sin() / turn, (1.0 - turn.cos()) / turn)
+        };
         let d = a * a + b * b;
         let (vx, vz) = ((a * lx - b * lz) / d, (b * lx + a * lz) / d);
         // Where the cycle starts is free: start it so that the mean of the pelvis lies over the root.
@@ -64,7 +68,8 @@ fn hips(travel: &Travel<'_>) -> Vec<[f64; 3]> {
             .map(|key| {
                 let u = key as f64 * travel.step / seconds;
                 let th = turn * u;
-                let (a, b) = if th.abs() < 1e-6 { (1.0, th / 2.0) } else { (th.sin() / th, (1.0 - th.cos()) / th) };
+                let (a, b) =
+                    if th.abs() < 1e-6 { (1.0, th / 2.0) } else { (th.sin() / th, (1.0 - th.cos()) / th) };
                 let (x, z) = ((a * vx + b * vz) * u, (a * vz - b * vx) * u);
                 [first[0] + c * x + s * z, first[1] - s * x + c * z, first[2] + th]
             })

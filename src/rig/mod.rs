@@ -2,6 +2,8 @@
 
 mod raw;
 mod reference;
+mod role_names;
+mod role_words;
 mod roles;
 mod skeleton;
 mod skin;
@@ -9,6 +11,7 @@ mod topology;
 
 pub use raw::{MAX_INFLUENCES, RawCharacter, RawJoint, RawMesh, RawSkeleton, RawSkin, Transform};
 pub use reference::ReferencePose;
+pub use role_names::{Confidence, RoleFinding, RoleProposal, RoleReport, roles_from_names};
 pub use roles::{Digit, Limb, Role, RoleMap, Side};
 pub(crate) use skeleton::leg_length;
 pub use skeleton::{Rig, RigSource, Sole};

@@ -67,13 +67,20 @@ impl RawSkeleton {
             return Err(BuildError::EmptySkeleton);
         }
         if self.joints.len() > usize::from(u16::MAX) - 1 {
-            return Err(BuildError::TooManyJoints { have: self.joints.len(), limit: usize::from(u16::MAX) - 1 });
+            return Err(BuildError::TooManyJoints {
+                have: self.joints.len(),
+                limit: usize::from(u16::MAX) - 1,
+            });
         }
         for (index, joint) in self.joints.iter().enumerate() {
             if let Some(parent) = joint.parent
                 && usize::from(parent) >= index
             {
-                return Err(BuildError::JointOrder { joint: joint.name.clone(), index, parent: parent.into() });
+                return Err(BuildError::JointOrder {
+                    joint: joint.name.clone(),
+                    index,
+                    parent: parent.into(),
+                });
             }
             if !joint.rest.is_finite() {
                 return Err(BuildError::NonFiniteRest { joint: joint.name.clone(), index });

@@ -4,7 +4,7 @@
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-use super::{Role, RawSkeleton, RoleMap, Side, topology::carrier};
+use super::{RawSkeleton, Role, RoleMap, Side, topology::carrier};
 
 /// Model-space matrices of every joint of one skeleton in the pose that motion is measured from.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +121,10 @@ impl ReferencePose {
 
 fn finger_base(roles: &RoleMap, side: Side) -> Option<usize> {
     use super::Digit::{Index, Middle, Ring};
-    [Middle, Index, Ring].into_iter().find_map(|digit| roles.joint(Role::Finger(side, digit, 0))).map(usize::from)
+    [Middle, Index, Ring]
+        .into_iter()
+        .find_map(|digit| roles.joint(Role::Finger(side, digit, 0)))
+        .map(usize::from)
 }
 
 fn is_below(skeleton: &RawSkeleton, ancestor: usize, joint: usize) -> bool {

@@ -58,10 +58,12 @@ impl Rig {
         let skeleton = &source.character.skeleton;
         let (topology, order) = Topology::of(skeleton, source.roles)?;
         let reference = &source.reference;
-        if reference.models.len() != skeleton.joints.len()
-            || !reference.models.iter().all(|m| m.is_finite())
+        if reference.models.len() != skeleton.joints.len() || !reference.models.iter().all(|m| m.is_finite())
         {
-            return Err(BuildError::ReferencePose { have: reference.models.len(), need: skeleton.joints.len() });
+            return Err(BuildError::ReferencePose {
+                have: reference.models.len(),
+                need: skeleton.joints.len(),
+            });
         }
         let positions: Vec<DVec3> = order.iter().map(|&joint| reference.position(joint.into())).collect();
         let rotations = order.iter().map(|&joint| reference.rotation(joint.into())).collect();
@@ -150,8 +152,7 @@ pub(crate) fn leg_length(skeleton: &RawSkeleton, roles: &RoleMap, reference: &Re
     let legs: Vec<f64> = Side::BOTH
         .into_iter()
         .filter_map(|side| {
-            let (thigh, shin, foot) =
-                (at(Role::Thigh(side))?, at(Role::Shin(side))?, at(Role::Foot(side))?);
+            let (thigh, shin, foot) = (at(Role::Thigh(side))?, at(Role::Shin(side))?, at(Role::Foot(side))?);
             Some((shin - thigh).length() + (foot - shin).length())
         })
         .collect();

@@ -33,7 +33,11 @@ pub struct Skin {
 
 impl Skin {
     /// From a raw skin; `position` gives the topology joint of each raw joint.
-    pub(crate) fn build(raw: &RawSkin, reference: &ReferencePose, position: &[u16]) -> Result<Self, BuildError> {
+    pub(crate) fn build(
+        raw: &RawSkin,
+        reference: &ReferencePose,
+        position: &[u16],
+    ) -> Result<Self, BuildError> {
         if raw.joints.len() != raw.inverse_binds.len() {
             return Err(BuildError::InverseBindCount {
                 skin: raw.name.clone(),

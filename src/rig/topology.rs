@@ -1,6 +1,6 @@
 //! Topologies: which joints there are, in which order, and which of them form legs.
 
-use super::{Role, RoleMap, RawSkeleton, Side};
+use super::{RawSkeleton, Role, RoleMap, Side};
 use crate::error::BuildError;
 
 /// Stands for the parent of a root.
@@ -68,7 +68,8 @@ impl Topology {
                 None if roles.is_empty() => 0,
                 // Ancestors of the body carry it; all else is a helper.
                 None if roles.iter().any(|(role, j)| {
-                    !matches!(role, Role::Finger(..) | Role::Twist(..)) && is_ancestor(skeleton, index as u16, j)
+                    !matches!(role, Role::Finger(..) | Role::Twist(..))
+                        && is_ancestor(skeleton, index as u16, j)
                 }) =>
                 {
                     0
@@ -94,7 +95,9 @@ impl Topology {
         let parents: Vec<u16> = order
             .iter()
             .map(|&joint| {
-                skeleton.joints[usize::from(joint)].parent.map_or(NO_PARENT, |parent| position[usize::from(parent)])
+                skeleton.joints[usize::from(joint)]
+                    .parent
+                    .map_or(NO_PARENT, |parent| position[usize::from(parent)])
             })
             .collect();
         let pelvis = position[usize::from(carrier(skeleton, roles))];
@@ -163,11 +166,10 @@ fn is_ancestor(skeleton: &RawSkeleton, ancestor: u16, of: u16) -> bool {
 /// Lowest joint above or at hips, thighs and spine. In most rigs it is the hips; where thighs and hips are
 /// siblings it is their parent. Without roles: the first joint that branches, below the root with most joints.
 pub(crate) fn carrier(skeleton: &RawSkeleton, roles: &RoleMap) -> u16 {
-    let members: Vec<u16> =
-        [Role::Hips, Role::Thigh(Side::Left), Role::Thigh(Side::Right), Role::Spine(0)]
-            .iter()
-            .filter_map(|&role| roles.joint(role))
-            .collect();
+    let members: Vec<u16> = [Role::Hips, Role::Thigh(Side::Left), Role::Thigh(Side::Right), Role::Spine(0)]
+        .iter()
+        .filter_map(|&role| roles.joint(role))
+        .collect();
     if let Some(&first) = members.first() {
         let mut at = first;
         while !members.iter().all(|&member| is_ancestor(skeleton, at, member)) {
@@ -179,10 +181,13 @@ pub(crate) fn carrier(skeleton: &RawSkeleton, roles: &RoleMap) -> u16 {
         return at;
     }
     let children = |of: u16| -> Vec<u16> {
-        (0..skeleton.joints.len() as u16).filter(|&j| skeleton.joints[usize::from(j)].parent == Some(of)).collect()
+        (0..skeleton.joints.len() as u16)
+            .filter(|&j| skeleton.joints[usize::from(j)].parent == Some(of))
+            .collect()
     };
-    let weight =
-        |root: u16| (0..skeleton.joints.len() as u16).filter(|&joint| is_ancestor(skeleton, root, joint)).count();
+    let weight = |root: u16| {
+        (0..skeleton.joints.len() as u16).filter(|&joint| is_ancestor(skeleton, root, joint)).count()
+    };
     let mut at = (0..skeleton.joints.len() as u16)
         .filter(|&joint| skeleton.joints[usize::from(joint)].parent.is_none())
         .max_by_key(|&root| (weight(root), core::cmp::Reverse(root)))

@@ -171,7 +171,14 @@ struct Target<L: Lanes> {
 }
 
 #[inline(always)]
-fn target<L: Lanes>(index: usize, up: Vec3<L>, root_y: L, block: &Block, scratch: &Scratch, at: usize) -> Target<L> {
+fn target<L: Lanes>(
+    index: usize,
+    up: Vec3<L>,
+    root_y: L,
+    block: &Block,
+    scratch: &Scratch,
+    at: usize,
+) -> Target<L> {
     let rows = &scratch.legs[index];
     let probes = &scratch.probes;
     let (heel, ball) = (Vec3::<L>::load(&rows.heel, at), Vec3::load(&rows.ball, at));
@@ -366,7 +373,12 @@ struct Solved<L: Lanes> {
 /// Two bones in closed form: the leg is swung whole from the animated to the wanted direction, then bent in the plane
 /// of the animated knee. No trigonometry.
 #[inline(always)]
-fn two_bones<L: Lanes>(rows: &crate::crowd::scratch::LegRows, goal: Vec3<L>, moved: Vec3<L>, at: usize) -> Solved<L> {
+fn two_bones<L: Lanes>(
+    rows: &crate::crowd::scratch::LegRows,
+    goal: Vec3<L>,
+    moved: Vec3<L>,
+    at: usize,
+) -> Solved<L> {
     let (hip, knee, ankle) =
         (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
     let (thigh, shin) = (Quat::load(&rows.thigh, at), Quat::load(&rows.shin, at));

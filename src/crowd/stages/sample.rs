@@ -8,9 +8,7 @@ use crate::clip::PELVIS_RANGE;
 use crate::crowd::block::{Block, MAX_CLIPS};
 use crate::crowd::library::Library;
 use crate::crowd::scratch::Scratch;
-use crate::lanes::{
-    BLOCK, GROUP, KEY_ONE, KeyPair, Lanes, Quat, Row, Vec3, WEIGHT_ONE, per_isa,
-};
+use crate::lanes::{BLOCK, GROUP, KEY_ONE, KeyPair, Lanes, Quat, Row, Vec3, WEIGHT_ONE, per_isa};
 use crate::rig::MAX_FEET;
 
 per_isa! {
@@ -78,8 +76,7 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
                     }
                 } else if quad == joints {
                     for at in (0..BLOCK).step_by(L::N) {
-                        let metres =
-                            L::load(&scale, at) * L::load(&block.leg, at) * L::splat(unit * KEY_ONE);
+                        let metres = L::load(&scale, at) * L::load(&block.leg, at) * L::splat(unit * KEY_ONE);
                         let of = |c: usize| L::load_i32(&rows[c], at) * metres;
                         Vec3::new(of(0), of(1), of(2)).store(&mut scratch.pelvis, at);
                     }

@@ -1,0 +1,180 @@
+//! The command line: every option, its range and its words.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::draw::camera::View;
+use crate::output::EXIT_CODES;
+
+/// Crowd animation on the CPU: measure it, look at it, look into files.
+#[derive(Debug, Parser)]
+#[command(name = "throng", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub struct Cli {
+    /// Print one JSON document on stdout instead of text.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Let a crowd walk over uneven ground, and report speed and foot quality.
+    #[command(after_help = EXIT_CODES)]
+    Stress(StressArgs),
+    /// Time the frame stage by stage against a scalar baseline.
+    #[command(after_help = EXIT_CODES)]
+    Bench(BenchArgs),
+    /// Show what is in a character or animation file.
+    #[command(after_help = EXIT_CODES)]
+    Inspect(InspectArgs),
+    /// Draw characters to a PNG: one picture, or a sheet of cameras over time.
+    #[command(after_help = EXIT_CODES)]
+    Render(RenderArgs),
+}
+
+/// Where characters walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GroundName {
+    /// A level plane.
+    Flat,
+    /// A third smooth hills, a third stairs, a third both.
+    HillsAndSteps,
+}
+
+/// Options of `stress`.
+#[derive(Debug, Args)]
+pub struct StressArgs {
+    /// glTF or GLB character instead of the built-in crowd.
+    #[arg(long, value_name = "FILE")]
+    pub character: Option<PathBuf>,
+    /// Files whose clips the crowd plays.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub clips: Vec<PathBuf>,
+    /// How many characters.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub characters: u32,
+    /// Simulated seconds.
+    #[arg(long, default_value_t = 10.0, allow_negative_numbers = true, value_parser = seconds)]
+    pub seconds: f32,
+    /// Worker threads; 0 takes every core.
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// What they walk on.
+    #[arg(long, value_enum, default_value = "hills-and-steps")]
+    pub ground: GroundName,
+}
+
+/// Output matrices per joint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PaletteName {
+    /// 4x4 column-major f32, 64 bytes.
+    #[value(name = "4x4")]
+    Mat4,
+    /// 3x4 f32, 48 bytes.
+    #[value(name = "3x4")]
+    Mat3x4,
+    /// Quaternion and translation, f32, 32 bytes.
+    #[value(name = "qt32")]
+    QuatTranslation,
+    /// Quaternion and translation, 16 bit with a scale, 16 bytes.
+    #[value(name = "qt16")]
+    Packed,
+}
+
+/// Options of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// How many characters.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub characters: u32,
+    /// Worker threads; 0 takes every core.
+    #[arg(long, default_value_t = 1)]
+    pub threads: usize,
+    /// Never fused arithmetic: the same bits on every processor.
+    #[arg(long)]
+    pub strict: bool,
+    /// Distinct clips resident.
+    #[arg(long, value_name = "N")]
+    pub library: Option<u32>,
+    /// Distinct rigs in the scene.
+    #[arg(long, value_name = "N")]
+    pub rigs: Option<u32>,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "3x4")]
+    pub palette: PaletteName,
+    /// Micro-benchmark: one rig of 64 joints, two clips each.
+    #[arg(long, conflicts_with = "rigs")]
+    pub uniform: bool,
+    /// Also measure how the frame scales with characters, clips and threads.
+    #[arg(long)]
+    pub sweep: bool,
+}
+
+/// Options of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// glTF or GLB.
+    pub file: PathBuf,
+}
+
+/// Options of `render`.
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// glTF or GLB file, or the name of a built-in character (see --list).
+    #[arg(long, value_name = "FILE|NAME")]
+    pub character: Option<String>,
+    /// Clip to play, by name.
+    #[arg(long, value_name = "NAME")]
+    pub clip: Option<String>,
+    /// Files to take clips from, made for the same skeleton.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub clips: Vec<PathBuf>,
+    /// Rows of the sheet.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "three-quarter,side")]
+    pub camera: Vec<View>,
+    /// Columns of the sheet: times spread over the clip.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub frames: u16,
+    /// Draw this one time of the clip, in seconds.
+    #[arg(long, value_name = "SECONDS", conflicts_with = "frames", allow_negative_numbers = true, value_parser = seconds)]
+    pub at: Option<f32>,
+    /// Pixels of one picture of the sheet [default: 240x320, 1280x720 with --crowd].
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub size: Option<[u32; 2]>,
+    /// Solid bones even where there is a mesh.
+    #[arg(long)]
+    pub bones: bool,
+    /// What they stand on.
+    #[arg(long, value_enum, default_value = "flat")]
+    pub ground: GroundName,
+    /// Draw this many characters from a high camera.
+    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "at"], value_parser = clap::value_parser!(u32).range(1..=5000))]
+    pub crowd: Option<u32>,
+    /// Samples per pixel edge.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=6))]
+    pub samples: u32,
+    /// List built-in characters and clips.
+    #[arg(long)]
+    pub list: bool,
+    /// Picture to write.
+    #[arg(short, long, value_name = "OUT.png", default_value = "throng.png")]
+    pub output: PathBuf,
+}
+
+fn size(text: &str) -> Result<[u32; 2], String> {
+    let bad = || format!("`{text}` is not WIDTHxHEIGHT in pixels, each 16 to 4096, such as 320x400");
+    let (width, height) = text.split_once('x').ok_or_else(bad)?;
+    let size = [width.parse().map_err(|_| bad())?, height.parse().map_err(|_| bad())?];
+    if size.iter().all(|side| (16..=4096).contains(side)) { Ok(size) } else { Err(bad()) }
+}
+
+fn seconds(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if (0.0..=86_400.0).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a time in seconds from 0 to 86400, such as 2.5")),
+    }
+}

@@ -1,0 +1,96 @@
+//! `inspect`: what is in a file.
+
+use throng::import::{Inspection, gltf, inspect};
+
+use crate::args::InspectArgs;
+use crate::output::{self, Failure};
+use crate::table::{align_right, table};
+
+/// Levels of the tree that are indented; deeper joints of a long chain stay in one column.
+const MOST_INDENT: usize = 24;
+
+/// Runs the command.
+pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
+    let path = &options.file;
+    let imported = gltf::load(path).map_err(|error| Failure::input(path, error.kind))?;
+    let inspection = inspect(&imported);
+    if json {
+        output::print_json(&inspection);
+        return Ok(());
+    }
+    let parents: Vec<Option<usize>> =
+        imported.character.skeleton.joints.iter().map(|joint| joint.parent.map(usize::from)).collect();
+    output::say(format!("{}", path.display()));
+    output::say(format!(
+        "  {} joints, {} with a role; {} clips; {} skins; {} meshes of {} triangles\n",
+        inspection.joints.len(),
+        inspection.roles.len(),
+        inspection.clips.len(),
+        imported.character.skins.len(),
+        imported.character.meshes.len(),
+        imported.character.meshes.iter().map(|mesh| mesh.indices.len() / 3).sum::<usize>(),
+    ));
+    if !inspection.joints.is_empty() {
+        output::say(tree(&inspection, &parents));
+    }
+    if !inspection.lengths_m.is_empty() {
+        output::say(lengths(&inspection));
+    }
+    if !inspection.clips.is_empty() {
+        output::say(clips(&inspection));
+    }
+    for warning in &inspection.warnings {
+        output::say(format!("warning: {}", printable(warning)));
+    }
+    Ok(())
+}
+
+/// Control characters of a file must not reach the terminal.
+fn printable(text: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escaped).collect()
+}
+
+fn tree(inspection: &Inspection, parents: &[Option<usize>]) -> comfy_table::Table {
+    let mut children = vec![Vec::new(); parents.len()];
+    for (index, parent) in parents.iter().enumerate() {
+        if let Some(list) = parent.and_then(|parent| children.get_mut(parent)) {
+            list.push(index);
+        }
+    }
+    let mut table = table(&["joint", "role"]);
+    // Depth first with an explicit stack: a chain may be as long as a file likes.
+    let roots = (0..parents.len()).filter(|&index| parents[index].is_none());
+    let mut open: Vec<(usize, usize)> = roots.rev().map(|root| (root, 0)).collect();
+    while let Some((index, depth)) = open.pop() {
+        let joint = &inspection.joints[index];
+        let indent = "  ".repeat(depth.min(MOST_INDENT));
+        table
+            .add_row([format!("{indent}{}", printable(&joint.name)), joint.role.clone().unwrap_or_default()]);
+        open.extend(children[index].iter().rev().map(|&child| (child, depth + 1)));
+    }
+    table
+}
+
+fn lengths(inspection: &Inspection) -> comfy_table::Table {
+    let mut table = table(&["length", "m"]);
+    for (name, metres) in &inspection.lengths_m {
+        table.add_row([name.replace('_', " "), format!("{metres:.3}")]);
+    }
+    align_right(&mut table, 1..2);
+    table
+}
+
+fn clips(inspection: &Inspection) -> comfy_table::Table {
+    let mut table = table(&["clip", "start s", "duration s", "root path m"]);
+    for clip in &inspection.clips {
+        table.add_row([
+            printable(&clip.name),
+            format!("{:.3}", clip.start_s),
+            format!("{:.3}", clip.duration_s),
+            format!("{:.2}", clip.root_path_m),
+        ]);
+    }
+    align_right(&mut table, 1..4);
+    table
+}

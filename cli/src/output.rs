@@ -1,0 +1,138 @@
+//! What leaves the command: exit codes, JSON on stdout, files that are whole or absent.
+
+use std::fmt;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+/// Why a command ends with something other than 0.
+#[derive(Debug)]
+pub enum Failure {
+    /// It ran, and what it measured or checked is not good enough (1).
+    Check(String),
+    /// The options do not go together (2).
+    Usage { what: String, hint: String },
+    /// A file could not be read or makes no sense (3).
+    Input { path: PathBuf, what: String, hint: Option<String> },
+    /// A result could not be written (4).
+    Output { path: PathBuf, what: String },
+    /// The part of the library that it needs is missing (5).
+    NotBuilt(&'static str),
+}
+
+/// The table in `--help`.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, every check passed
+  1  a check failed (the report says which)
+  2  wrong usage
+  3  an input could not be read
+  4  an output could not be written
+  5  this build cannot do it
+With --json a failure after the options were understood is a document with
+\"error\", \"hint\" and \"exit_code\" on stdout; its words go to stderr in any case.";
+
+impl Failure {
+    /// Options that contradict each other, and what to type instead.
+    pub fn usage(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { what: what.into(), hint: hint.into() }
+    }
+
+    /// An input file, and what is wrong with it.
+    pub fn input(path: &Path, what: impl fmt::Display) -> Self {
+        Self::Input { path: path.to_owned(), what: what.to_string(), hint: None }
+    }
+
+    /// Process exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Check(_) => 1,
+            Self::Usage { .. } => 2,
+            Self::Input { .. } => 3,
+            Self::Output { .. } => 4,
+            Self::NotBuilt(_) => 5,
+        }
+    }
+
+    /// What to do about it, where that is not plain from the message.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Usage { hint, .. } => Some(hint),
+            Self::Input { hint, .. } => hint.as_deref(),
+            Self::Output { .. } => Some("choose another place with -o"),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Check(what) => f.write_str(what),
+            Self::Usage { what, .. } => f.write_str(what),
+            Self::Input { path, what, .. } => write!(f, "{}: {what}", path.display()),
+            Self::Output { path, what } => write!(f, "{}: {what}", path.display()),
+            Self::NotBuilt(name) => write!(f, "`{name}` is not built yet"),
+        }
+    }
+}
+
+/// Prints text to stdout; a reader that closes the pipe early is no error of ours.
+pub fn say(text: impl fmt::Display) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints one JSON document to stdout.
+pub fn print_json<T: Serialize>(value: &T) {
+    say(serde_json::to_string_pretty(value).expect("plain data serialises"));
+}
+
+/// Reports a failure: words on stderr, and with `json` a document on stdout all the same.
+pub fn report(failure: &Failure, json: bool) {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        error: String,
+        hint: Option<&'a str>,
+        exit_code: u8,
+    }
+    let (error, hint) = (failure.to_string(), failure.hint());
+    let mut stderr = std::io::stderr();
+    let _ = writeln!(stderr, "error: {error}");
+    if let Some(hint) = hint {
+        let _ = writeln!(stderr, "  hint: {hint}");
+    }
+    if json {
+        print_json(&Document { error, hint, exit_code: failure.code() });
+    }
+}
+
+/// Refuses to replace an input, however its path is spelt.
+pub fn refuse_inputs(output: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let Ok(target) = fs::canonicalize(output) else {
+        return Ok(());
+    };
+    if inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == target)) {
+        return Err(Failure::usage(
+            format!("{} is an input; it will not be overwritten", output.display()),
+            "choose another name with -o",
+        ));
+    }
+    Ok(())
+}
+
+/// Writes `bytes` beside `path` and renames, so that no reader ever meets half a file.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |what: String| Failure::Output { path: path.to_owned(), what };
+    let name = path.file_name().ok_or_else(|| failed("this is not a file name".into()))?;
+    let mut part = name.to_owned();
+    part.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(part);
+    let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    if let Err(error) = written {
+        let _ = fs::remove_file(&part);
+        return Err(failed(format!("cannot be written: {error}")));
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! House axes and units, in one step after decoding: left +X, up +Y, forward +Z, metres.
+
+use glam::{Mat3, Quat, Vec3};
+
+use super::{Conversion, Warning};
+use crate::clip::RawClip;
+use crate::rig::{RawCharacter, RawSkeleton, Role, RoleMap, Side};
+
+/// Facing nearer to +Z than this is left alone: the rest pose of many files is a frame of some clip.
+const TURN_FROM_DEGREES: f32 = 30.0;
+
+/// Turns and scales everything; returns what was done.
+pub(super) fn convert(
+    character: &mut RawCharacter,
+    clips: &mut [RawClip],
+    roles: &RoleMap,
+    warnings: &mut Vec<Warning>,
+) -> Conversion {
+    let conversion = detect(&character.skeleton, roles, warnings);
+    apply(character, clips, conversion);
+    conversion
+}
+
+/// What a file's axes and units are, by its humanoid roles; identity without them.
+fn detect(skeleton: &RawSkeleton, roles: &RoleMap, warnings: &mut Vec<Warning>) -> Conversion {
+    let models = skeleton.model_matrices(&skeleton.rest_pose());
+    let place = |role: Role| -> Option<Vec3> {
+        let joint = roles.joint(role)?;
+        models.get(usize::from(joint)).map(|model| model.w_axis.truncate())
+    };
+    let mut conversion = Conversion::default();
+    if let Some((rotation, forward, up)) = turn(&place) {
+        conversion.rotation = rotation;
+        let (_, angle) = rotation.to_axis_angle();
+        warnings.push(Warning::AxesTurned {
+            degrees: angle.to_degrees().round(),
+            forward: axis_name(forward).to_owned(),
+            up: axis_name(up).to_owned(),
+        });
+    }
+    let legs = Side::BOTH.map(|side| {
+        let (thigh, shin, foot) =
+            (place(Role::Thigh(side))?, place(Role::Shin(side))?, place(Role::Foot(side))?);
+        Some(thigh.distance(shin) + shin.distance(foot))
+    });
+    if let Some(leg) = legs.into_iter().flatten().reduce(f32::max) {
+        // glTF is in metres by the format; nobody has legs of 10 m, and 0.2 to 2 m covers dolls and giants.
+        conversion.scale = match leg {
+            leg if (20.0..200.0).contains(&leg) => 0.01,
+            leg if (200.0..2000.0).contains(&leg) => 0.001,
+            _ => 1.0,
+        };
+        if conversion.scale != 1.0 {
+            warnings.push(Warning::UnitsConverted { scale: conversion.scale, leg });
+        }
+    }
+    conversion
+}
+
+/// Rotation from the file's axes to the house's in steps of 90 degrees, with the axes found; `None` if they agree or
+/// cannot be told.
+fn turn(place: &dyn Fn(Role) -> Option<Vec3>) -> Option<(Quat, Vec3, Vec3)> {
+    let between = |role: fn(Side) -> Role| Some(place(role(Side::Left))? - place(role(Side::Right))?);
+    let left = [Role::Thigh, Role::UpperArm, Role::Clavicle, Role::Shin, Role::Foot]
+        .into_iter()
+        .find_map(|role| between(role).filter(|left| left.length() > 1e-6))?
+        .normalize();
+    let hips = place(Role::Hips)
+        .or_else(|| Some((place(Role::Thigh(Side::Left))? + place(Role::Thigh(Side::Right))?) / 2.0))?;
+    let top = place(Role::Head).or_else(|| place(Role::Neck(0))).or_else(|| place(Role::Spine(0)))?;
+    let trunk = (top - hips).try_normalize()?;
+    // A figure that lies or bends in its rest pose is no reason to tip the file over: +Y is up by the format, and
+    // stays so unless the trunk stands along another axis.
+    let up = if trunk.y > 0.5 { Vec3::Y } else { snap(trunk, 20.0)? };
+    let left_flat = (left - up * left.dot(up)).try_normalize()?;
+    let forward = left_flat.cross(up);
+    let found = if up == Vec3::Y && forward.angle_between(Vec3::Z).to_degrees() <= TURN_FROM_DEGREES {
+        Vec3::Z
+    } else {
+        snap(forward, 46.0)?
+    };
+    if up == Vec3::Y && found == Vec3::Z {
+        return None;
+    }
+    let file = Mat3::from_cols(up.cross(found), up, found);
+    Some((Quat::from_mat3(&file.transpose()).normalize(), found, up))
+}
+
+/// The nearest axis within an angle.
+fn snap(direction: Vec3, degrees: f32) -> Option<Vec3> {
+    [Vec3::X, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Y, Vec3::Z, Vec3::NEG_Z]
+        .into_iter()
+        .find(|axis| direction.dot(*axis) >= degrees.to_radians().cos())
+}
+
+fn axis_name(axis: Vec3) -> &'static str {
+    match axis.to_array().map(|value| value.round() as i32) {
+        [1, ..] => "+X",
+        [-1, ..] => "-X",
+        [_, 1, _] => "+Y",
+        [_, -1, _] => "-Y",
+        [_, _, -1] => "-Z",
+        _ => "+Z",
+    }
+}
+
+/// Root joints turn with the file; all offsets and inverse binds scale. Mesh space stays.
+fn apply(character: &mut RawCharacter, clips: &mut [RawClip], conversion: Conversion) {
+    let Conversion { rotation, scale } = conversion;
+    if conversion == Conversion::default() {
+        return;
+    }
+    let roots = character.skeleton.joints.iter().map(|joint| joint.parent.is_none()).collect::<Vec<_>>();
+    for joint in &mut character.skeleton.joints {
+        joint.rest.translation *= scale;
+        if joint.parent.is_none() {
+            joint.rest.translation = rotation * joint.rest.translation;
+            joint.rest.rotation = (rotation * joint.rest.rotation).normalize();
+        }
+    }
+    for track in clips.iter_mut().flat_map(|clip| &mut clip.tracks) {
+        let root = roots.get(usize::from(track.joint)) == Some(&true);
+        for value in track.translation.iter_mut().flat_map(|curve| &mut curve.values) {
+            *value *= scale;
+            if root {
+                *value = rotation * *value;
+            }
+        }
+        if root {
+            for value in track.rotation.iter_mut().flat_map(|curve| &mut curve.values) {
+                *value = rotation * *value;
+            }
+        }
+    }
+    for skin in &mut character.skins {
+        for inverse_bind in &mut skin.inverse_binds {
+            *inverse_bind = glam::Mat4::from_scale(Vec3::splat(scale)) * *inverse_bind;
+        }
+    }
+}

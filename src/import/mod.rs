@@ -1,0 +1,96 @@
+//! Files of other tools to raw skeletons, skins, meshes and clips, with a report of everything converted or dropped.
+//!
+//! A reader decodes its format; then constant scale is folded, roles are proposed, axes and units are converted once,
+//! and clips are told apart by where their travel is. All importers share those steps.
+
+mod conventions;
+mod error;
+mod fold;
+pub mod gltf;
+mod inspect;
+mod mesh_space;
+mod motion;
+mod report;
+mod sidecar;
+
+pub use error::{ImportError, Refusal};
+pub use inspect::{InspectedClip, InspectedJoint, Inspection, inspect};
+pub use report::{Conversion, ImportReport, Warning};
+pub use sidecar::{FootMarks, Mark, Sidecar};
+
+use crate::clip::RawClip;
+use crate::rig::{RawCharacter, RoleMap, roles_from_names};
+
+/// What a file holds, in metres, +Y up, +Z forward.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// Skeleton, skins and meshes.
+    pub character: RawCharacter,
+    /// In file order.
+    pub clips: Vec<RawClip>,
+    /// Proposed from names and hierarchy; correct it before binding where it is wrong.
+    pub roles: RoleMap,
+    /// What was converted, guessed or dropped.
+    pub report: ImportReport,
+}
+
+/// The steps that follow decoding, the same for every format.
+fn finish(
+    mut character: RawCharacter,
+    mut clips: Vec<RawClip>,
+    mut report: ImportReport,
+) -> Result<Imported, Refusal> {
+    if !character.skeleton.joints.is_empty() {
+        character.skeleton.validate()?;
+    }
+    for clip in &clips {
+        clip.validate(&character.skeleton)?;
+    }
+    let mut names = character.skeleton.joints.iter().map(|joint| joint.name.as_str()).collect::<Vec<_>>();
+    names.sort_unstable();
+    let mut twice = names
+        .windows(2)
+        .filter(|pair| pair.first() == pair.last())
+        .filter_map(|pair| pair.first())
+        .collect::<Vec<_>>();
+    twice.dedup();
+    if !twice.is_empty() {
+        let names = twice.into_iter().map(|name| (*name).to_owned()).collect();
+        report.warnings.push(Warning::DuplicateNames { names });
+    }
+    fold::fold_scale(&mut character, &mut clips, &mut report.warnings);
+    let proposal = roles_from_names(&character.skeleton);
+    report.roles = proposal.report;
+    let roles = proposal.map;
+    report.conversion = conventions::convert(&mut character, &mut clips, &roles, &mut report.warnings);
+    report.mesh_space = mesh_space::align(&mut character);
+    motion::classify(&character.skeleton, &roles, &mut clips, &mut report.warnings);
+    check(&character, &clips)?;
+    Ok(Imported { character, clips, roles, report })
+}
+
+/// Huge but finite numbers of a file may have overflowed in the steps above.
+fn check(character: &RawCharacter, clips: &[RawClip]) -> Result<(), Refusal> {
+    if !character.skeleton.joints.is_empty() {
+        character.skeleton.validate()?;
+    }
+    for clip in clips {
+        clip.validate(&character.skeleton)?;
+    }
+    for (skin, data) in character.skins.iter().enumerate() {
+        if !data.inverse_binds.iter().all(|matrix| matrix.is_finite()) {
+            return Err(Refusal::Skin { skin, reason: "an inverse bind matrix is not finite".to_owned() });
+        }
+    }
+    for (index, mesh) in character.meshes.iter().enumerate() {
+        if !mesh.positions.iter().flatten().all(|value| value.is_finite()) {
+            return Err(Refusal::Mesh {
+                mesh: index,
+                name: mesh.name.clone(),
+                primitive: 0,
+                reason: "a position is not finite".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! What an import converted, guessed, ignored or dropped.
+
+use std::fmt;
+
+use glam::{Mat4, Quat};
+
+use crate::rig::RoleReport;
+
+/// Everything that an import did to a file's content.
+#[derive(Clone, Debug, Default)]
+pub struct ImportReport {
+    /// What a user should know, in order of appearance.
+    pub warnings: Vec<Warning>,
+    /// Turn and scale from the file's axes and units to the house's.
+    pub conversion: Conversion,
+    /// glTF node of each joint.
+    pub nodes: Vec<usize>,
+    /// True for joints that no skin lists: ancestors and nodes between joints.
+    pub virtual_joints: Vec<bool>,
+    /// For each skin, the matrix that its meshes were multiplied by (and its inverse binds by the inverse of), after
+    /// `conversion`: file mesh space to model space at rest.
+    pub mesh_space: Vec<Mat4>,
+    /// How the roles were found.
+    pub roles: RoleReport,
+}
+
+/// The one change of axes and units: `house = scale * (rotation * file)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conversion {
+    /// File axes to +Y up, +Z forward.
+    pub rotation: Quat,
+    /// File units to metres.
+    pub scale: f32,
+}
+
+impl Default for Conversion {
+    fn default() -> Self {
+        Self { rotation: Quat::IDENTITY, scale: 1.0 }
+    }
+}
+
+/// Something that was not taken over as the file has it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum Warning {
+    /// Neither skin nor bare node: the skeleton is empty.
+    NoSkeleton,
+    /// A node's matrix holds shear, which joints cannot; the rotation nearest to it is used.
+    Shear { node: usize, name: String },
+    /// A node's matrix or scale is singular.
+    Singular { node: usize, name: String },
+    /// A node has both a matrix and separate components; the matrix is used.
+    MatrixAndComponents { node: usize, name: String },
+    /// A rotation was no unit quaternion; it was normalised (identity if it was zero).
+    RotationNormalised { node: usize, name: String },
+    /// Constant scale of these joints went into offsets and inverse binds.
+    ScaleFolded { joints: Vec<String>, largest: f32 },
+    /// Constant non-uniform scale above joints that turn: exact at rest only.
+    NonUniformScale { joint: String },
+    /// The scale of these joints is animated and stays in the tracks.
+    AnimatedScale { clip: String, joints: Vec<String> },
+    /// Axes were turned.
+    AxesTurned { degrees: f32, forward: String, up: String },
+    /// Units were converted.
+    UnitsConverted { scale: f32, leg: f32 },
+    /// The skin gives no inverse binds; identity is used as the format says.
+    NoInverseBinds { skin: usize },
+    /// The inverse binds are compressed; those of the rest pose are used.
+    InverseBindsUnreadable { skin: usize },
+    /// Lenient: missing inverse binds are identity, surplus ones are dropped.
+    InverseBindCount { skin: usize, have: usize, need: usize },
+    /// A compressed mesh was dropped.
+    MeshCompressed { mesh: usize, name: String, extension: &'static str },
+    /// Textures of this kind are not read.
+    Textures { extension: String },
+    /// A mesh that hangs on no joint was dropped.
+    MeshWithoutJoint { node: usize, name: String },
+    /// A rigid mesh under a joint became a skinned one.
+    RigidMesh { node: usize, name: String, joint: String },
+    /// Points and lines were dropped.
+    NotTriangles { mesh: usize, name: String },
+    /// A primitive without positions was dropped.
+    NoPositions { mesh: usize, name: String },
+    /// A node has a skin and its mesh no joints and weights; it was bound to the first joint.
+    NoWeights { mesh: usize, name: String },
+    /// Morph targets are not read.
+    MorphTargets { mesh: usize, name: String },
+    /// Vertices with more influences than are kept; the largest stay.
+    InfluencesPruned { mesh: usize, name: String, vertices: usize, most: usize },
+    /// Vertices without any weight are rigid to the skin's first entry.
+    WeightlessVertices { mesh: usize, name: String, vertices: usize },
+    /// Influences of joints that the skin does not have went to its first entry.
+    InfluenceOutOfRange { mesh: usize, name: String, vertices: usize },
+    /// Negative weights count as zero.
+    NegativeWeights { mesh: usize, name: String, vertices: usize },
+    /// Two or more joints share a name; everything is bound by index.
+    DuplicateNames { names: Vec<String> },
+    /// Channels that move nodes outside of the skeleton, or morph weights.
+    ChannelsDropped { clip: String, channels: usize },
+    /// Channels whose data are compressed.
+    ChannelsCompressed { clip: String, channels: usize },
+    /// Two channels move the same component; the first one counts.
+    ChannelRepeated { clip: String, joint: String },
+    /// Key times that did not rise were dropped.
+    KeysDropped { clip: String, joint: String, keys: usize },
+    /// The ground speed of an in-place cycle was estimated from its stance feet, metres per second.
+    SpeedEstimated { clip: String, speed: f32 },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSkeleton => f.write_str("the file has neither a skin nor bare nodes: no skeleton"),
+            Self::Shear { node, name } => {
+                write!(f, "the matrix of node {node} {name:?} holds shear; the nearest rotation is used")
+            }
+            Self::Singular { node, name } => {
+                write!(f, "the matrix or scale of node {node} {name:?} is singular")
+            }
+            Self::MatrixAndComponents { node, name } => {
+                write!(f, "node {node} {name:?} has a matrix and separate components; the matrix is used")
+            }
+            Self::RotationNormalised { node, name } => {
+                write!(f, "the rotation of node {node} {name:?} was no unit quaternion; it was normalised")
+            }
+            Self::ScaleFolded { joints, largest } => write!(
+                f,
+                "constant scale (up to {largest}) folded into offsets and inverse binds: {}",
+                list(joints)
+            ),
+            Self::NonUniformScale { joint } => write!(
+                f,
+                "constant non-uniform scale above joint {joint:?}, which is animated: exact at rest only"
+            ),
+            Self::AnimatedScale { clip, joints } => {
+                write!(f, "clip {clip:?} animates scale: {}", list(joints))
+            }
+            Self::AxesTurned { degrees, forward, up } => {
+                write!(f, "turned by {degrees} degrees: the file faces {forward}, up is {up}")
+            }
+            Self::UnitsConverted { scale, leg } => {
+                write!(f, "scaled by {scale}: a leg of {leg} units is not in metres")
+            }
+            Self::NoInverseBinds { skin } => {
+                write!(f, "skin {skin} has no inverse bind matrices; identity is used")
+            }
+            Self::InverseBindsUnreadable { skin } => {
+                write!(
+                    f,
+                    "the inverse bind matrices of skin {skin} are compressed; the rest pose is taken as bind pose"
+                )
+            }
+            Self::InverseBindCount { skin, have, need } => {
+                write!(
+                    f,
+                    "skin {skin} has {have} inverse bind matrices for {need} joints; filled with identity"
+                )
+            }
+            Self::MeshCompressed { mesh, name, extension } => {
+                write!(f, "mesh {mesh} {name:?} is compressed by {extension} and was dropped")
+            }
+            Self::Textures { extension } => write!(f, "textures of {extension} are not read"),
+            Self::MeshWithoutJoint { node, name } => {
+                write!(f, "the mesh of node {node} {name:?} hangs on no joint and was dropped")
+            }
+            Self::RigidMesh { node, name, joint } => {
+                write!(f, "the rigid mesh of node {node} {name:?} is skinned to joint {joint:?}")
+            }
+            Self::NotTriangles { mesh, name } => {
+                write!(f, "points or lines of mesh {mesh} {name:?} were dropped")
+            }
+            Self::NoPositions { mesh, name } => {
+                write!(f, "a primitive of mesh {mesh} {name:?} has no positions and was dropped")
+            }
+            Self::NoWeights { mesh, name } => {
+                write!(
+                    f,
+                    "mesh {mesh} {name:?} has a skin but no weights; it is rigid to the skin's first entry"
+                )
+            }
+            Self::MorphTargets { mesh, name } => {
+                write!(f, "morph targets of mesh {mesh} {name:?} are not read")
+            }
+            Self::InfluencesPruned { mesh, name, vertices, most } => write!(
+                f,
+                "{vertices} vertices of mesh {mesh} {name:?} have up to {most} influences; the largest {} are kept",
+                crate::rig::MAX_INFLUENCES
+            ),
+            Self::WeightlessVertices { mesh, name, vertices } => write!(
+                f,
+                "{vertices} vertices of mesh {mesh} {name:?} have no weight; they are rigid to the skin's first entry"
+            ),
+            Self::InfluenceOutOfRange { mesh, name, vertices } => write!(
+                f,
+                "{vertices} vertices of mesh {mesh} {name:?} name joints that the skin does not have; its first entry is used"
+            ),
+            Self::NegativeWeights { mesh, name, vertices } => {
+                write!(f, "{vertices} vertices of mesh {mesh} {name:?} have negative weights, taken as zero")
+            }
+            Self::DuplicateNames { names } => {
+                write!(f, "several joints share a name (bound by index): {}", list(names))
+            }
+            Self::ChannelsDropped { clip, channels } => write!(
+                f,
+                "{channels} channels of clip {clip:?} move nodes outside of the skeleton or morph weights; dropped"
+            ),
+            Self::ChannelsCompressed { clip, channels } => {
+                write!(f, "{channels} channels of clip {clip:?} are compressed; dropped")
+            }
+            Self::ChannelRepeated { clip, joint } => {
+                write!(f, "clip {clip:?} moves joint {joint:?} by two channels; the first one counts")
+            }
+            Self::KeysDropped { clip, joint, keys } => {
+                write!(f, "clip {clip:?}, joint {joint:?}: {keys} keys whose time does not rise were dropped")
+            }
+            Self::SpeedEstimated { clip, speed } => {
+                write!(f, "clip {clip:?} marches on the spot; ground speed estimated at {speed:.2} m/s")
+            }
+        }
+    }
+}
+
+/// At most six names.
+fn list(names: &[String]) -> String {
+    let shown = names.iter().take(6).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > 6 { format!("{shown} and {} more", names.len() - 6) } else { shown }
+}

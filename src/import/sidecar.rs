@@ -1,0 +1,177 @@
+//! Contacts that somebody has marked: `NAME.contacts.json` beside a motion file.
+
+use std::path::Path;
+
+use glam::Vec3;
+use serde::Deserialize;
+
+use super::{ImportError, Imported, Refusal};
+use crate::clip::{Contacts, FootContacts, Interval, RootSource};
+use crate::rig::Side;
+
+/// Contacts of one clip as a file gives them: times on the motion file's clock, units of metres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sidecar {
+    /// Motion file that it belongs to, as written.
+    pub file: String,
+    /// Name of the clip.
+    pub clip: String,
+    /// The clip marches on the spot.
+    pub in_place: bool,
+    /// Metres per second over the ground, where the path is straight.
+    pub root_speed: Option<f32>,
+    /// Left and right foot.
+    pub feet: [FootMarks; 2],
+    /// The ball mark is the ankle: the rig has no toes.
+    pub ball_is_ankle: bool,
+}
+
+/// Marks and contacts of one foot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FootMarks {
+    /// Point of the sole under the ball.
+    pub ball: Option<Mark>,
+    /// Point of the sole under the heel.
+    pub heel: Option<Mark>,
+    /// Ball down, on the motion file's clock.
+    pub ball_down: Vec<Interval>,
+    /// Heel down, on the motion file's clock.
+    pub heel_down: Vec<Interval>,
+}
+
+/// A point that is fixed in a joint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Name of the joint.
+    pub joint: String,
+    /// In the joint's own axes, metres.
+    pub offset: Vec3,
+    /// Height of the point above the file's ground while the foot is down, metres.
+    pub low_level: f32,
+}
+
+#[derive(Deserialize)]
+struct File {
+    file: String,
+    clip: String,
+    kind: String,
+    root_speed_m_s: Option<f32>,
+    #[serde(default)]
+    ball_is_ankle: bool,
+    parts: Sides<Parts>,
+    feet: Sides<Vec<Contact>>,
+}
+
+#[derive(Deserialize)]
+struct Sides<T> {
+    left: T,
+    right: T,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    ball: Option<Part>,
+    heel: Option<Part>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    joint: String,
+    offset_local_m: [f32; 3],
+    #[serde(default)]
+    low_level_m: f32,
+}
+
+#[derive(Deserialize)]
+struct Contact {
+    part: String,
+    t0: f32,
+    t1: f32,
+}
+
+impl Sidecar {
+    /// Reads a contacts file.
+    ///
+    /// # Errors
+    /// [`ImportError`] if it cannot be read or is not of this format.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ImportError> {
+        let path = path.as_ref();
+        let refuse = |kind| ImportError { file: path.to_owned(), kind };
+        let bytes = std::fs::read(path).map_err(|error| refuse(error.into()))?;
+        Self::parse(&bytes).map_err(refuse)
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
+        let file: File = serde_json::from_slice(bytes).map_err(|error| Refusal::Json {
+            line: error.line(),
+            column: error.column(),
+            reason: error.to_string(),
+        })?;
+        let foot = |parts: Parts, contacts: Vec<Contact>| -> Result<FootMarks, Refusal> {
+            let mark = |part: Part| Mark {
+                joint: part.joint,
+                offset: Vec3::from_array(part.offset_local_m),
+                low_level: part.low_level_m,
+            };
+            let mut foot =
+                FootMarks { ball: parts.ball.map(mark), heel: parts.heel.map(mark), ..FootMarks::default() };
+            for contact in contacts {
+                if !(contact.t0.is_finite() && contact.t1.is_finite()) {
+                    return Err(Refusal::Sidecar("a contact time is not finite".to_owned()));
+                }
+                let interval = Interval { start: contact.t0, end: contact.t1 };
+                match contact.part.as_str() {
+                    "ball" => foot.ball_down.push(interval),
+                    "heel" => foot.heel_down.push(interval),
+                    part => {
+                        return Err(Refusal::Sidecar(format!(
+                            "part {part:?} is neither \"ball\" nor \"heel\""
+                        )));
+                    }
+                }
+            }
+            Ok(foot)
+        };
+        Ok(Self {
+            in_place: file.kind == "in_place",
+            root_speed: file.root_speed_m_s.filter(|speed| speed.is_finite()),
+            feet: [foot(file.parts.left, file.feet.left)?, foot(file.parts.right, file.feet.right)?],
+            ball_is_ankle: file.ball_is_ankle,
+            file: file.file,
+            clip: file.clip,
+        })
+    }
+
+    /// Gives the clip of that name its contacts and, where it marches on the spot, its ground speed.
+    ///
+    /// # Errors
+    /// [`Refusal::Sidecar`] if there is no such clip.
+    pub fn apply(&self, imported: &mut Imported) -> Result<(), Refusal> {
+        let Some(clip) = imported.clips.iter_mut().find(|clip| clip.name == self.clip) else {
+            let names = imported.clips.iter().map(|clip| clip.name.as_str()).take(8).collect::<Vec<_>>();
+            return Err(Refusal::Sidecar(format!(
+                "there is no clip {:?}; the file has {}",
+                self.clip,
+                names.join(", ")
+            )));
+        };
+        // From the file's clock to the clip's, which starts at 0.
+        let shifted = |intervals: &[Interval]| -> Vec<Interval> {
+            let clock = |time: f32| (time - clip.start).clamp(0.0, clip.duration);
+            intervals.iter().map(|i| Interval { start: clock(i.start), end: clock(i.end) }).collect()
+        };
+        let feet = Side::BOTH.into_iter().zip(&self.feet).map(|(side, marks)| FootContacts {
+            side,
+            heel: shifted(&marks.heel_down),
+            ball: shifted(&marks.ball_down),
+        });
+        let feet = feet.collect();
+        clip.contacts = Some(Contacts { feet });
+        if self.in_place
+            && let Some(speed) = self.root_speed
+        {
+            clip.root = RootSource::InPlace { speed };
+        }
+        Ok(())
+    }
+}

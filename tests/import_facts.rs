@@ -1,0 +1,227 @@
+//! Imported files against facts measured by an independent reader.
+
+#[path = "support/import_data.rs"]
+mod data;
+
+use std::collections::HashMap;
+
+use glam::DVec3;
+use serde_json::Value;
+use throng::import::{Imported, gltf};
+use throng::rig::{Role, Side};
+
+/// Every glTF file of the data with its facts.
+fn files() -> Vec<(String, Value, Imported)> {
+    let Some(dir) = data::data_dir() else { return Vec::new() };
+    let mut out = Vec::new();
+    for (name, facts) in data::facts(&dir) {
+        if !name.starts_with("gltf/") {
+            continue;
+        }
+        match gltf::load(dir.join(&name)) {
+            Ok(imported) => out.push((name, facts, imported)),
+            Err(error) => assert_eq!(facts["loads"], "refused", "{error}"),
+        }
+    }
+    assert!(out.len() >= 25, "only {} files", out.len());
+    out
+}
+
+/// Joint of the skeleton that entry `index` of the facts' joint list means.
+fn fact_joints(facts: &Value, imported: &Imported) -> Vec<u16> {
+    let skeleton = &imported.character.skeleton;
+    let listed = facts["joints"].as_array().expect("joints");
+    let joints: Vec<u16> = if facts["has_skin"] == true {
+        imported.character.skins[0].joints.clone()
+    } else {
+        let mut joints = (0..skeleton.joints.len() as u16).collect::<Vec<_>>();
+        joints.retain(|&joint| !imported.report.virtual_joints[usize::from(joint)]);
+        joints.sort_by_key(|&joint| imported.report.nodes[usize::from(joint)]);
+        joints
+    };
+    assert_eq!(joints.len(), listed.len());
+    joints
+}
+
+#[test]
+fn joints_and_parents_are_those_of_the_file() {
+    for (name, facts, imported) in files() {
+        let skeleton = &imported.character.skeleton;
+        let joints = fact_joints(&facts, &imported);
+        let virtual_joints = &imported.report.virtual_joints;
+        for (index, entry) in facts["joints"].as_array().unwrap().iter().enumerate() {
+            let joint = &skeleton.joints[usize::from(joints[index])];
+            assert_eq!(entry[0], joint.name.as_str(), "{name}");
+            // The facts skip ancestors that are no joints of the skin.
+            let mut parent = joint.parent;
+            while let Some(above) = parent
+                && virtual_joints[usize::from(above)]
+            {
+                parent = skeleton.joints[usize::from(above)].parent;
+            }
+            let want = entry[1].as_i64().unwrap();
+            let have = parent.and_then(|parent| joints.iter().position(|&joint| joint == parent));
+            assert_eq!(have.map_or(-1, |at| at as i64), want, "{name}: parent of {}", joint.name);
+        }
+        for (index, joint) in skeleton.joints.iter().enumerate() {
+            assert!(joint.parent.is_none_or(|parent| usize::from(parent) < index), "{name}");
+        }
+    }
+}
+
+fn role_name(facts: &Value, role: Role) -> Option<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let side = |side: Side, key: &str| match side {
+        Side::Left => text(&facts["roles"]["left"][key]),
+        Side::Right => text(&facts["roles"]["right"][key]),
+    };
+    match role {
+        Role::Hips => text(&facts["roles"]["hips"]),
+        Role::Head => text(&facts["roles"]["head"]),
+        Role::Spine(i) => text(&facts["roles"]["spine"][usize::from(i)]),
+        Role::Neck(i) => text(&facts["roles"]["neck"][usize::from(i)]),
+        Role::Clavicle(s) => side(s, "clavicle"),
+        Role::UpperArm(s) => side(s, "upper_arm"),
+        Role::Forearm(s) => side(s, "forearm"),
+        Role::Hand(s) => side(s, "hand"),
+        Role::Thigh(s) => side(s, "thigh"),
+        Role::Shin(s) => side(s, "shin"),
+        Role::Foot(s) => side(s, "foot"),
+        Role::Toe(s) => side(s, "toe"),
+        _ => None,
+    }
+}
+
+fn main_roles() -> Vec<Role> {
+    let sided: [fn(Side) -> Role; 8] = [
+        Role::Clavicle,
+        Role::UpperArm,
+        Role::Forearm,
+        Role::Hand,
+        Role::Thigh,
+        Role::Shin,
+        Role::Foot,
+        Role::Toe,
+    ];
+    let mut roles = vec![Role::Hips, Role::Head];
+    roles.extend((0..6).map(Role::Spine));
+    roles.extend((0..4).map(Role::Neck));
+    roles.extend(Side::BOTH.into_iter().flat_map(|side| sided.map(|role| role(side))));
+    roles
+}
+
+#[test]
+fn roles_of_humanoids_are_found_by_name() {
+    let mut checked = 0;
+    for (name, facts, imported) in files() {
+        // Unnamed joints have no names to go by.
+        if facts["kind"] != "humanoid" || name.ends_with("cesium_man.gltf") {
+            continue;
+        }
+        for role in main_roles() {
+            let have = imported
+                .roles
+                .joint(role)
+                .map(|joint| imported.character.skeleton.joints[usize::from(joint)].name.clone());
+            assert_eq!(have, role_name(&facts, role), "{name}: {role}");
+        }
+        checked += 1;
+    }
+    assert!(checked == 0 || checked >= 14, "{checked}");
+}
+
+#[test]
+fn lengths_and_heights_agree() {
+    for (name, facts, imported) in files() {
+        let Some(lengths) = facts["lengths_rest"].as_object() else { continue };
+        let rest = data::rest_positions(&imported.character.skeleton);
+        let place = |role: Role| {
+            let joint = imported.roles.joint(role)?;
+            Some(data::to_file_space(&imported, rest[usize::from(joint)]))
+        };
+        let near = |have: f64, want: &Value, what: &str| {
+            if let Some(want) = want.as_f64() {
+                assert!((have - want).abs() < 1e-3 * want.abs().max(1e-3), "{name}: {what} {have} {want}");
+            }
+        };
+        if imported.roles.is_empty() || facts["kind"] != "humanoid" {
+            continue;
+        }
+        type Sided = fn(Side) -> Role;
+        let pairs: [(&str, Sided, Sided); 5] = [
+            ("thigh", Role::Thigh, Role::Shin),
+            ("shin", Role::Shin, Role::Foot),
+            ("foot", Role::Foot, Role::Toe),
+            ("upper_arm", Role::UpperArm, Role::Forearm),
+            ("forearm", Role::Forearm, Role::Hand),
+        ];
+        for (what, upper, lower) in pairs {
+            for (side, key) in Side::BOTH.into_iter().zip(["left", "right"]) {
+                // The facts measure a shin whose foot is detached to where the shin ends.
+                let detached =
+                    facts["detached_roles"].as_array().is_some_and(|d| !d.is_empty()) && what == "shin";
+                if let (Some(a), Some(b), false) = (place(upper(side)), place(lower(side)), detached) {
+                    near(a.distance(b), &lengths[what][key], what);
+                }
+            }
+        }
+        if let Some(hips) = place(Role::Hips) {
+            near(hips.y, &lengths["hips_height"], "hips height");
+        }
+    }
+}
+
+#[test]
+fn clip_times_and_poses_agree() {
+    let (mut clips, mut poses) = (0, 0);
+    for (name, facts, imported) in files() {
+        let want = facts["clips"].as_object().expect("clips");
+        assert_eq!(want.len(), imported.clips.len(), "{name}");
+        let skeleton = &imported.character.skeleton;
+        let joints = fact_joints(&facts, &imported);
+        let by_name: HashMap<&str, u16> = facts["joints"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(&joints)
+            .rev()
+            .map(|(entry, &joint)| (entry[0].as_str().unwrap(), joint))
+            .collect();
+        for clip in &imported.clips {
+            let want = &want[&clip.name];
+            clips += 1;
+            assert!(
+                (f64::from(clip.start) - want["start_s"].as_f64().unwrap()).abs() < 1e-5,
+                "{name} {}",
+                clip.name
+            );
+            assert!(
+                (f64::from(clip.duration) - want["duration_s"].as_f64().unwrap()).abs() < 1e-5,
+                "{name} {}",
+                clip.name
+            );
+            let Some(mid) = want["fk_mid"].as_object() else { continue };
+            let leg = facts["lengths_rest"]["leg_sum"].as_f64().unwrap_or_else(|| {
+                let rest = data::rest_positions(skeleton);
+                rest.iter().map(|p| p.length()).fold(0.0, f64::max)
+                    / f64::from(imported.report.conversion.scale)
+            });
+            let models = data::clip_models(skeleton, clip, mid["time_s"].as_f64().unwrap());
+            for (joint, want) in mid["positions"].as_object().unwrap() {
+                let want: Vec<f64> = want.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+                // Ends of bones that no skin lists are not joints.
+                let Some(&index) = by_name.get(joint.as_str()) else {
+                    assert!(joint.ends_with("_end"), "{name}: {joint}");
+                    continue;
+                };
+                let model = models[usize::from(index)];
+                let have = data::to_file_space(&imported, model.w_axis.truncate());
+                let gap = have.distance(DVec3::from_slice(&want));
+                assert!(gap < 1e-3 * leg, "{name} {}: {joint} {have} {want:?} off by {gap}", clip.name);
+                poses += 1;
+            }
+        }
+    }
+    println!("{clips} clips, {poses} positions");
+    assert!(clips == 0 || (clips > 200 && poses > 200));
+}
