@@ -4,7 +4,7 @@ use glam::{DQuat, DVec3};
 
 use super::anatomy::{Anatomy, mirror_point};
 use super::carriage::{Carriage, LegRotations, pelvis_rotation};
-use super::curve::ease_between;
+use super::curve::bump;
 use super::stance::{FootPose, FootShape, FootTrack, Planar, Stance};
 use crate::clip::{Contacts, FootContacts, Interval};
 use crate::rig::Side;
@@ -126,19 +126,22 @@ pub(super) fn steady_drop(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> 
         .fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Extra drop, zero at both ends, that a motion between two others needs on top of its own.
-pub(super) fn extra_dip(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> f64 {
-    samples(motion.duration)
-        .map(|t| {
-            let share = dip_shape(t, motion.duration);
-            if share < 0.05 { 0.0 } else { needed_drop(anatomy, &motion.at(t), knee) / share }
-        })
-        .fold(0.0, f64::max)
-}
-
-/// Rises from 0 in the first fifth of a motion, falls back in the last.
-pub(super) fn dip_shape(t: f64, duration: f64) -> f64 {
-    ease_between(0.0, 0.25 * duration, t) * (1.0 - ease_between(0.75 * duration, duration, t))
+/// Extra drop, zero at both ends of a motion, that it needs on top of its own: depth and time of the peak.
+pub(super) fn extra_dip(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> (f64, f64) {
+    let short: Vec<(f64, f64)> =
+        samples(motion.duration).map(|t| (needed_drop(anatomy, &motion.at(t), knee), t)).collect();
+    let middle = 0.15 * motion.duration..0.85 * motion.duration;
+    let (_, peak) = short
+        .iter()
+        .copied()
+        .filter(|s| middle.contains(&s.1))
+        .fold((0.0, 0.5 * motion.duration), |a, b| if b.0 > a.0 { b } else { a });
+    let depth = short
+        .iter()
+        .map(|&(drop, t)| (drop, bump(peak / motion.duration, t / motion.duration)))
+        .filter(|&(_, share)| share > 0.1)
+        .fold(0.0, |depth: f64, (drop, share)| depth.max(drop / share));
+    (depth, peak)
 }
 
 fn samples(duration: f64) -> impl Iterator<Item = f64> {

@@ -6,7 +6,7 @@ use super::anatomy::Anatomy;
 use super::carriage::{Arm, Carriage, Trunk};
 use super::curve::{bump, ease, ease_between, mix};
 use super::gait::{EVENT_RATE, Walker};
-use super::motion::{Motion, dip_shape, extra_dip, foot_shape, steady_drop};
+use super::motion::{Motion, extra_dip, foot_shape, steady_drop};
 use super::stance::{FootTrack, Planar, Stance, Swing};
 use crate::rig::Side;
 
@@ -218,7 +218,8 @@ impl<'a> Stand<'a> {
             stance
         };
         let walking = |side: Side, time: f64| later(walker.stance(self.anatomy, side, time));
-        let rise = walker.ball_up - walker.heel_up;
+        // The body is further over the foot than in the walk, where it came faster.
+        let rise = event(1.6 * (walker.ball_up - walker.heel_up));
         let shape = foot_shape(self.anatomy);
         let feet = [
             FootTrack::new(
@@ -340,9 +341,9 @@ impl<'a> Stand<'a> {
 
     /// Lets the pelvis down in the middle of a motion as far as its steps need it.
     fn dip(&self, motion: &mut Motion<'_>) {
-        let depth = extra_dip(self.anatomy, motion, KNEE);
+        let (depth, peak) = extra_dip(self.anatomy, motion, KNEE);
         let duration = motion.duration;
         let base = std::mem::replace(&mut motion.drop, Box::new(|_| 0.0));
-        motion.drop = Box::new(move |t| base(t) + depth * dip_shape(t, duration));
+        motion.drop = Box::new(move |t| base(t) + depth * bump(peak / duration, t / duration));
     }
 }
