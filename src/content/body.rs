@@ -30,7 +30,7 @@ pub(super) fn coat(shell: &mut Shell, stuff: &Stuff<'_>) {
             flat_ring(y, -0.004 * h, (0.118 - 0.016 * u) * h * a.plan.hip_width, (0.094 - 0.016 * u) * h)
         })
         .into();
-    rings.extend(trunk_rings(stuff).into_iter().skip(2).take(7).map(|ring| Ring {
+    rings.extend(trunk_rings(stuff).into_iter().skip(2).take(9).map(|ring| Ring {
         u: ring.u * 1.10,
         v: ring.v * 1.12,
         ..ring

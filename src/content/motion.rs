@@ -4,7 +4,6 @@ use glam::{DQuat, DVec3};
 
 use super::anatomy::{Anatomy, mirror_point};
 use super::carriage::{Carriage, LegRotations, pelvis_rotation};
-use super::curve::bump;
 use super::stance::{FootPose, FootShape, FootTrack, Planar, Stance};
 use crate::clip::{Contacts, FootContacts, Interval};
 use crate::rig::Side;
@@ -27,6 +26,8 @@ type Height<'a> = Box<dyn Fn(f64) -> f64 + 'a>;
 pub(super) struct Motion<'a> {
     pub duration: f64,
     pub looping: bool,
+    /// Keys a second, a multiple of 30: enough that a planted foot keeps still between them.
+    pub rate: f64,
     pub root: Path<'a>,
     pub carriage: Bearing<'a>,
     pub drop: Height<'a>,
@@ -126,22 +127,11 @@ pub(super) fn steady_drop(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> 
         .fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Extra drop, zero at both ends of a motion, that it needs on top of its own: depth and time of the peak.
-pub(super) fn extra_dip(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> (f64, f64) {
-    let short: Vec<(f64, f64)> =
-        samples(motion.duration).map(|t| (needed_drop(anatomy, &motion.at(t), knee), t)).collect();
-    let middle = 0.15 * motion.duration..0.85 * motion.duration;
-    let (_, peak) = short
-        .iter()
-        .copied()
-        .filter(|s| middle.contains(&s.1))
-        .fold((0.0, 0.5 * motion.duration), |a, b| if b.0 > a.0 { b } else { a });
-    let depth = short
-        .iter()
-        .map(|&(drop, t)| (drop, bump(peak / motion.duration, t / motion.duration)))
-        .filter(|&(_, share)| share > 0.1)
-        .fold(0.0, |depth: f64, (drop, share)| depth.max(drop / share));
-    (depth, peak)
+/// The largest drop that a motion still needs, and when.
+pub(super) fn worst_drop(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> (f64, f64) {
+    samples(motion.duration)
+        .map(|t| (needed_drop(anatomy, &motion.at(t), knee), t))
+        .fold((0.0, 0.0), |worst, here| if here.0 > worst.0 { here } else { worst })
 }
 
 fn samples(duration: f64) -> impl Iterator<Item = f64> {
