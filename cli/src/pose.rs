@@ -29,15 +29,14 @@ fn rest(subject: &Subject) -> Vec<Mat4> {
     skeleton.model_matrices(&skeleton.rest_pose())
 }
 
-/// Height of the resting character, metres; never 0.
-fn height(subject: &Subject, rest: &[Mat4]) -> f32 {
-    let (low, high) = bones::bounds(rest);
-    let joints = (high - low).y.max(0.5 * (high - low).max_element());
+/// How much a picture must show of the resting character, metres; never 0: its height, or its
+/// length where that is more.
+fn extent(subject: &Subject, rest: &[Mat4]) -> f32 {
     let mesh = solids(subject, rest, rest, Look { bones: false }, 0);
-    let tops = mesh.iter().flat_map(|solid| solid.positions.iter().map(|p| p.y));
-    let (low, high) =
-        tops.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
-    if high > low { high - low } else { joints }.max(1e-3)
+    let points = mesh.iter().flat_map(|solid| solid.positions.iter().copied());
+    let (low, high) = points.fold(bones::bounds(rest), |(low, high), at| (low.min(at), high.max(at)));
+    let size = high - low;
+    size.y.max(0.6 * size.x).max(0.75 * size.z).max(1e-3)
 }
 
 fn solids(subject: &Subject, rest: &[Mat4], models: &[Mat4], look: Look, colour: usize) -> Vec<Solid> {
@@ -65,7 +64,7 @@ pub fn single(subject: &Subject, clip: &RawClip, time: f32, look: Look) -> Scene
         solids: solids(subject, &rest, &models, look, 0),
         focus: models[hips].w_axis.truncate().with_y(0.0),
         heading: (turn * Vec3::Z).with_y(0.0).normalize_or(Vec3::Z),
-        extent: height(subject, &rest),
+        extent: extent(subject, &rest),
     }
 }
 

@@ -96,10 +96,6 @@ pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<(Subject, RawClip)>
     let named = options.clip.as_deref().map(built_in_clip).transpose()?;
     let bar = progress::bar(size as u64, "casting");
     let subject = |(index, built): (usize, BuiltIn)| {
-        let named = options
-            .clip
-            .as_deref()
-            .and_then(|name| ClipKind::ALL.into_iter().find(|kind| kind.name() == name));
         let clip = content::clip(named.unwrap_or(MIX[index % MIX.len()]), &built);
         bar.inc(1);
         (Subject::new(built.character, built.roles, Vec::new()), clip)

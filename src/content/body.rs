@@ -30,7 +30,7 @@ pub(super) fn coat(shell: &mut Shell, stuff: &Stuff<'_>) {
             flat_ring(y, -0.004 * h, (0.118 - 0.016 * u) * h * a.plan.hip_width, (0.094 - 0.016 * u) * h)
         })
         .into();
-    rings.extend(trunk_rings(stuff).into_iter().skip(2).take(7).map(|ring| Ring {
+    rings.extend(trunk_rings(stuff).into_iter().skip(2).take(9).map(|ring| Ring {
         u: ring.u * 1.10,
         v: ring.v * 1.12,
         ..ring
@@ -78,10 +78,11 @@ fn trunk_rings(stuff: &Stuff<'_>) -> Vec<Ring> {
         (0.42, 0.002, 0.075 * girth, 0.055 * girth),
         (0.58, 0.000, 0.083 * chest, 0.061 * girth),
         (0.76, -0.002, 0.093 * chest, 0.067 * girth),
-        (0.90, -0.006, 0.096 * shoulders, 0.060 * girth),
-        (1.00, -0.010, 0.086 * shoulders, 0.047 * girth),
-        (1.055, -0.012, 0.058 * shoulders, 0.038 * girth),
-        (1.10, -0.012, 0.036 * neck, 0.035 * neck),
+        (0.89, -0.006, 0.102 * shoulders, 0.060 * girth),
+        (0.98, -0.010, 0.107 * shoulders, 0.047 * girth),
+        (1.04, -0.012, 0.094 * shoulders, 0.037 * girth),
+        (1.085, -0.012, 0.062 * shoulders, 0.034 * girth),
+        (1.12, -0.012, 0.040 * neck, 0.036 * neck),
     ]
     .map(|(share, z, width, depth)| flat_ring(low + share * long, z * h, width * h, depth * h))
     .into_iter()
@@ -130,9 +131,9 @@ fn head(shell: &mut Shell, stuff: &Stuff<'_>) {
     let joint = stuff.joint(Role::Head);
     // Height over the chin, centre forward, half width, half depth, in head heights.
     let rings: Vec<Ring> = [
-        (0.00, 0.16, 0.08, 0.10),
-        (0.035, 0.13, 0.17, 0.22),
-        (0.13, 0.09, 0.25, 0.31),
+        (0.00, 0.15, 0.11, 0.13),
+        (0.03, 0.13, 0.20, 0.25),
+        (0.12, 0.09, 0.265, 0.335),
         (0.27, 0.05, 0.295, 0.365),
         (0.42, 0.02, 0.32, 0.40),
         (0.57, 0.00, 0.335, 0.42),

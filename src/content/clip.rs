@@ -7,9 +7,6 @@ use super::stand::Stand;
 use crate::clip::RawClip;
 use crate::rig::Side;
 
-/// Keys a second of every built-in clip.
-pub const KEY_RATE: f64 = 120.0;
-
 /// The named clips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClipKind {

@@ -21,7 +21,7 @@ mod solve;
 mod stance;
 mod stand;
 
-pub use clip::{ClipKind, KEY_RATE, clip};
+pub use clip::{ClipKind, clip};
 pub use gait::Gait;
 pub use library::{gait_clip, library};
 pub use plan::BodyPlan;

@@ -4,7 +4,6 @@ use glam::{DQuat, DVec3};
 
 use super::anatomy::{Anatomy, mirror_point};
 use super::carriage::{Carriage, LegRotations, pelvis_rotation};
-use super::curve::ease_between;
 use super::stance::{FootPose, FootShape, FootTrack, Planar, Stance};
 use crate::clip::{Contacts, FootContacts, Interval};
 use crate::rig::Side;
@@ -27,6 +26,8 @@ type Height<'a> = Box<dyn Fn(f64) -> f64 + 'a>;
 pub(super) struct Motion<'a> {
     pub duration: f64,
     pub looping: bool,
+    /// Keys a second, a multiple of 30: enough that a planted foot keeps still between them.
+    pub rate: f64,
     pub root: Path<'a>,
     pub carriage: Bearing<'a>,
     pub drop: Height<'a>,
@@ -126,19 +127,11 @@ pub(super) fn steady_drop(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> 
         .fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Extra drop, zero at both ends, that a motion between two others needs on top of its own.
-pub(super) fn extra_dip(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> f64 {
+/// The largest drop that a motion still needs, and when.
+pub(super) fn worst_drop(anatomy: &Anatomy, motion: &Motion<'_>, knee: f64) -> (f64, f64) {
     samples(motion.duration)
-        .map(|t| {
-            let share = dip_shape(t, motion.duration);
-            if share < 0.05 { 0.0 } else { needed_drop(anatomy, &motion.at(t), knee) / share }
-        })
-        .fold(0.0, f64::max)
-}
-
-/// Rises from 0 in the first fifth of a motion, falls back in the last.
-pub(super) fn dip_shape(t: f64, duration: f64) -> f64 {
-    ease_between(0.0, 0.25 * duration, t) * (1.0 - ease_between(0.75 * duration, duration, t))
+        .map(|t| (needed_drop(anatomy, &motion.at(t), knee), t))
+        .fold((0.0, 0.0), |worst, here| if here.0 > worst.0 { here } else { worst })
 }
 
 fn samples(duration: f64) -> impl Iterator<Item = f64> {

@@ -3,18 +3,17 @@
 use glam::{DQuat, Quat, Vec3};
 
 use super::carriage::Posture;
-use super::clip::KEY_RATE;
 use super::motion::{Motion, pelvis_position, solve_legs};
 use super::rig::BuiltIn;
 use crate::clip::{Curve, Interpolation, JointTracks, RawClip, RootSource};
 use crate::rig::Role;
 
-/// Keys at [`KEY_RATE`], linear between; tracks that never change have one key, tracks that never
+/// Keys at the motion's own rate, linear between; tracks that never change have one key, tracks that never
 /// leave the rest pose none.
 pub(super) fn bake(name: &str, body: &BuiltIn, motion: &Motion<'_>) -> RawClip {
     let joints = &body.character.skeleton.joints;
-    let steps = (motion.duration * KEY_RATE).round().max(1.0) as usize;
-    let times: Vec<f32> = (0..=steps).map(|i| (i as f64 / KEY_RATE) as f32).collect();
+    let steps = (motion.duration * motion.rate).round().max(1.0) as usize;
+    let times: Vec<f32> = (0..=steps).map(|i| (i as f64 / motion.rate) as f32).collect();
     let hips = body.roles.joint(Role::Hips).map_or(0, usize::from);
     let root_source = body.kind.root_source();
     let travelling_root = matches!(root_source, RootSource::Joint(_));
@@ -23,7 +22,7 @@ pub(super) fn bake(name: &str, body: &BuiltIn, motion: &Motion<'_>) -> RawClip {
     let mut translations: Vec<Vec<Vec3>> = vec![Vec::new(); joints.len()];
     let mut models = vec![DQuat::IDENTITY; joints.len()];
     for step in 0..=steps {
-        let frame = motion.at(step as f64 / KEY_RATE);
+        let frame = motion.at(step as f64 / motion.rate);
         let legs = solve_legs(&body.anatomy, &frame);
         let posture = Posture::new(body.kind.chains(), &frame.carriage, frame.root.yaw, legs);
         let root_turn =
@@ -77,7 +76,7 @@ pub(super) fn bake(name: &str, body: &BuiltIn, motion: &Motion<'_>) -> RawClip {
     RawClip {
         name: name.to_owned(),
         start: 0.0,
-        duration: (steps as f64 / KEY_RATE) as f32,
+        duration: (steps as f64 / motion.rate) as f32,
         tracks,
         looping: motion.looping,
         root: root_source,

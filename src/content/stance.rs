@@ -236,7 +236,7 @@ impl Flight {
                 [pose.ankle + pose.foot * shape.heel, ball, ball + pose.toe * (shape.toe_tip - shape.ball)]
                     .into_iter()
                     .fold(f64::INFINITY, |low, p| low.min(p.y));
-            lowest >= clearance * bump(0.5, u)
+            lowest >= clearance * bump(0.5, u).powi(2) - 1e-4
         })
     }
 

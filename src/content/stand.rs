@@ -6,7 +6,7 @@ use super::anatomy::Anatomy;
 use super::carriage::{Arm, Carriage, Trunk};
 use super::curve::{bump, ease, ease_between, mix};
 use super::gait::{EVENT_RATE, Walker};
-use super::motion::{Motion, dip_shape, extra_dip, foot_shape, steady_drop};
+use super::motion::{Motion, foot_shape, steady_drop, worst_drop};
 use super::stance::{FootTrack, Planar, Stance, Swing};
 use crate::rig::Side;
 
@@ -73,6 +73,7 @@ impl<'a> Stand<'a> {
         Motion {
             duration: 8.0,
             looping: true,
+            rate: 60.0,
             root: Box::new(|_| Planar::default()),
             carriage: Box::new(|t| self.at_ease(t)),
             drop: Box::new(|_| self.drop),
@@ -116,6 +117,7 @@ impl<'a> Stand<'a> {
         let mut motion = Motion {
             duration: 10.0,
             looping: true,
+            rate: 60.0,
             root: Box::new(|_| Planar::default()),
             carriage: Box::new(|t| self.weight_on_one(t)),
             drop: Box::new(|_| 0.0),
@@ -190,6 +192,7 @@ impl<'a> Stand<'a> {
         let mut motion = Motion {
             duration,
             looping: false,
+            rate: 120.0,
             root: Box::new(move |t| Planar::new(0.0, 0.0, heading(t))),
             carriage: Box::new(carriage),
             drop: Box::new(|_| self.drop),
@@ -218,7 +221,8 @@ impl<'a> Stand<'a> {
             stance
         };
         let walking = |side: Side, time: f64| later(walker.stance(self.anatomy, side, time));
-        let rise = walker.ball_up - walker.heel_up;
+        // The body is further over the foot than in the walk, where it came faster.
+        let rise = event(1.6 * (walker.ball_up - walker.heel_up));
         let shape = foot_shape(self.anatomy);
         let feet = [
             FootTrack::new(
@@ -260,6 +264,7 @@ impl<'a> Stand<'a> {
         let mut motion = Motion {
             duration,
             looping: false,
+            rate: 120.0,
             root: Box::new(root),
             carriage: Box::new(carriage),
             drop: Box::new(drop),
@@ -329,6 +334,7 @@ impl<'a> Stand<'a> {
         let mut motion = Motion {
             duration,
             looping: false,
+            rate: 120.0,
             root: Box::new(root),
             carriage: Box::new(carriage),
             drop: Box::new(drop),
@@ -338,11 +344,17 @@ impl<'a> Stand<'a> {
         motion
     }
 
-    /// Lets the pelvis down in the middle of a motion as far as its steps need it.
+    /// Lets the pelvis down wherever the steps of a motion between two others need it, never at its ends.
     fn dip(&self, motion: &mut Motion<'_>) {
-        let depth = extra_dip(self.anatomy, motion, KNEE);
         let duration = motion.duration;
-        let base = std::mem::replace(&mut motion.drop, Box::new(|_| 0.0));
-        motion.drop = Box::new(move |t| base(t) + depth * dip_shape(t, duration));
+        for _ in 0..8 {
+            let (depth, when) = worst_drop(self.anatomy, motion, KNEE);
+            if depth < 1e-4 {
+                break;
+            }
+            let peak = (when / duration).clamp(0.12, 0.88);
+            let base = std::mem::replace(&mut motion.drop, Box::new(|_| 0.0));
+            motion.drop = Box::new(move |t| base(t) + 1.05 * depth * bump(peak, t / duration));
+        }
     }
 }

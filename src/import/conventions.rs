@@ -61,12 +61,9 @@ fn detect(skeleton: &RawSkeleton, roles: &RoleMap, warnings: &mut Vec<Warning>) 
 /// cannot be told.
 fn turn(place: &dyn Fn(Role) -> Option<Vec3>) -> Option<(Quat, Vec3, Vec3)> {
     let between = |role: fn(Side) -> Role| Some(place(role(Side::Left))? - place(role(Side::Right))?);
-    let left = [Role::Thigh, Role::UpperArm, Role::Clavicle, Role::Shin, Role::Foot]
-        .into_iter()
-        .find_map(|role| between(role).filter(|left| left.length() > 1e-6))?
-        .normalize();
-    let hips = place(Role::Hips)
-        .or_else(|| Some((place(Role::Thigh(Side::Left))? + place(Role::Thigh(Side::Right))?) / 2.0))?;
+    // Only what walks on two legs says by its trunk where up is.
+    let left = between(Role::Thigh)?.try_normalize()?;
+    let hips = (place(Role::Thigh(Side::Left))? + place(Role::Thigh(Side::Right))?) / 2.0;
     let top = place(Role::Head).or_else(|| place(Role::Neck(0))).or_else(|| place(Role::Spine(0)))?;
     let trunk = (top - hips).try_normalize()?;
     // A figure that lies or bends in its rest pose is no reason to tip the file over: +Y is up by the format, and

@@ -120,7 +120,7 @@ fn root_source(
         return RootSource::Hips;
     };
     let path = |joint: u16| poses.iter().filter_map(|(_, models)| place(models, joint)).collect::<Vec<_>>();
-    let leg = leg_length(skeleton, roles).unwrap_or(1.0);
+    let leg = leg_length(skeleton, roles).unwrap_or_else(|| size(skeleton) / 2.0);
     let (net, range) = horizontal_travel(&path(hips));
     if net < 0.1 * leg && range < 0.5 * leg {
         if !clip.looping {
@@ -167,6 +167,14 @@ fn horizontal_travel(path: &[Vec3]) -> (f32, f32) {
     (path.last().map_or(0.0, away), path.iter().map(away).fold(0.0, f32::max))
 }
 
+/// Height of the rest pose, for what has no legs; 1 m for what has no height.
+fn size(skeleton: &RawSkeleton) -> f32 {
+    let models = skeleton.model_matrices(&skeleton.rest_pose());
+    let heights = models.iter().map(|model| model.w_axis.y);
+    let (low, high) = heights.fold((f32::MAX, f32::MIN), |(low, high), y| (low.min(y), high.max(y)));
+    if high - low > 1e-3 { high - low } else { 1.0 }
+}
+
 fn leg_length(skeleton: &RawSkeleton, roles: &RoleMap) -> Option<f32> {
     let models = skeleton.model_matrices(&skeleton.rest_pose());
     let place = |role: Role| models.get(usize::from(roles.joint(role)?)).map(|model| model.w_axis.truncate());
@@ -187,7 +195,7 @@ fn stance_speed(
     poses: &[(f32, Vec<Mat4>)],
     leg: f32,
 ) -> Option<f32> {
-    let _ = skeleton;
+    let rest = skeleton.model_matrices(&skeleton.rest_pose());
     let mut speeds = Vec::new();
     for side in Side::BOTH {
         let joint = roles.joint(Role::Toe(side)).or(roles.joint(Role::Foot(side)))?;
@@ -198,6 +206,10 @@ fn stance_speed(
         let mut heights = path.iter().map(|(_, point)| point.y).collect::<Vec<_>>();
         heights.sort_by(f32::total_cmp);
         let floor = *heights.get(heights.len() / 20)?;
+        // Who swims or flies has no stance.
+        if (floor - rest.get(usize::from(joint))?.w_axis.y).abs() > 0.15 * leg {
+            return None;
+        }
         for pair in path.windows(2) {
             let [(t0, p0), (t1, p1)] = *pair else { continue };
             let step = t1 - t0;

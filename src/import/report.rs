@@ -66,12 +66,12 @@ pub enum Warning {
     UnitsConverted { scale: f32, leg: f32 },
     /// The skin gives no inverse binds; identity is used as the format says.
     NoInverseBinds { skin: usize },
-    /// The inverse binds are compressed; those of the rest pose are used.
+    /// The inverse binds are compressed or not in the file; those of the rest pose are used.
     InverseBindsUnreadable { skin: usize },
     /// Lenient: missing inverse binds are identity, surplus ones are dropped.
     InverseBindCount { skin: usize, have: usize, need: usize },
-    /// A compressed mesh was dropped.
-    MeshCompressed { mesh: usize, name: String, extension: &'static str },
+    /// A mesh whose data are compressed or not in the file was dropped.
+    MeshDropped { mesh: usize, name: String, reason: &'static str },
     /// Textures of this kind are not read.
     Textures { extension: String },
     /// A mesh that hangs on no joint was dropped.
@@ -98,8 +98,8 @@ pub enum Warning {
     DuplicateNames { names: Vec<String> },
     /// Channels that move nodes outside of the skeleton, or morph weights.
     ChannelsDropped { clip: String, channels: usize },
-    /// Channels whose data are compressed.
-    ChannelsCompressed { clip: String, channels: usize },
+    /// Channels whose data are compressed or not in the file.
+    ChannelsUnreadable { clip: String, channels: usize },
     /// Two channels move the same component; the first one counts.
     ChannelRepeated { clip: String, joint: String },
     /// Key times that did not rise were dropped.
@@ -148,7 +148,7 @@ impl fmt::Display for Warning {
             Self::InverseBindsUnreadable { skin } => {
                 write!(
                     f,
-                    "the inverse bind matrices of skin {skin} are compressed; the rest pose is taken as bind pose"
+                    "the inverse bind matrices of skin {skin} are out of reach; the rest pose is taken as bind pose"
                 )
             }
             Self::InverseBindCount { skin, have, need } => {
@@ -157,8 +157,8 @@ impl fmt::Display for Warning {
                     "skin {skin} has {have} inverse bind matrices for {need} joints; filled with identity"
                 )
             }
-            Self::MeshCompressed { mesh, name, extension } => {
-                write!(f, "mesh {mesh} {name:?} is compressed by {extension} and was dropped")
+            Self::MeshDropped { mesh, name, reason } => {
+                write!(f, "mesh {mesh} {name:?} was dropped: {reason}")
             }
             Self::Textures { extension } => write!(f, "textures of {extension} are not read"),
             Self::MeshWithoutJoint { node, name } => {
@@ -205,8 +205,8 @@ impl fmt::Display for Warning {
                 f,
                 "{channels} channels of clip {clip:?} move nodes outside of the skeleton or morph weights; dropped"
             ),
-            Self::ChannelsCompressed { clip, channels } => {
-                write!(f, "{channels} channels of clip {clip:?} are compressed; dropped")
+            Self::ChannelsUnreadable { clip, channels } => {
+                write!(f, "{channels} channels of clip {clip:?} are compressed or not in the file; dropped")
             }
             Self::ChannelRepeated { clip, joint } => {
                 write!(f, "clip {clip:?} moves joint {joint:?} by two channels; the first one counts")

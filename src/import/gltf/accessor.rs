@@ -5,7 +5,7 @@ use gltf::json::accessor::{ComponentType, Type};
 use gltf::json::validation::Checked;
 
 use super::buffers::Buffers;
-use super::container::{Document, MESHOPT};
+use super::container::Document;
 use crate::import::Refusal;
 
 /// A document with the bytes that its accessors read.
@@ -45,9 +45,32 @@ struct Sparse<'a> {
 /// Bytes of a buffer view and the stride it asks for.
 type ViewBytes<'a> = (&'a [u8], Option<usize>);
 
+/// Why an accessor cannot be read.
+enum Trouble {
+    /// The file is wrong.
+    Refused(Refusal),
+    /// The file may be right, but this importer cannot get at the data.
+    Unreadable(&'static str),
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
 impl<'a> Source<'a> {
-    /// Opens accessor `index`; `None` if its data are compressed. `user` says in an error what it is read for.
-    pub(super) fn open(self, index: usize, user: &str) -> Result<Option<Access<'a>>, Refusal> {
+    /// Opens accessor `index`. `user` says in an error what it is read for. The inner error says why the data of a
+    /// sound file are out of reach.
+    pub(super) fn open(self, index: usize, user: &str) -> Result<Result<Access<'a>, &'static str>, Refusal> {
+        match self.try_open(index, user) {
+            Ok(access) => Ok(Ok(access)),
+            Err(Trouble::Unreadable(reason)) => Ok(Err(reason)),
+            Err(Trouble::Refused(refusal)) => Err(refusal),
+        }
+    }
+
+    fn try_open(self, index: usize, user: &str) -> Result<Access<'a>, Trouble> {
         let bad = |reason: String| Refusal::Accessor { accessor: index, user: user.to_owned(), reason };
         let accessors = &self.document.accessors;
         let accessor = accessors.get(index).ok_or_else(|| Refusal::Reference {
@@ -56,42 +79,36 @@ impl<'a> Source<'a> {
             index,
             have: accessors.len(),
         })?;
-        let (Checked::Valid(component), Checked::Valid(shape)) = (&accessor.component_type, &accessor.type_)
+        let (Checked::Valid(component), Checked::Valid(shape)) = (&accessor.component_type, &accessor.shape)
         else {
-            return Err(bad("its type or component type is not one of the format".to_owned()));
+            return Err(bad("its type or component type is not one of the format".to_owned()).into());
         };
         let (component, shape) = (component.0, *shape);
         let element = component.size() * shape.multiplicity();
-        let count = to_usize(accessor.count.0);
+        let count = to_usize(accessor.count);
         if count == 0 {
-            return Err(bad("it has no elements; at least one is needed".to_owned()));
+            return Err(bad("it has no elements; at least one is needed".to_owned()).into());
         }
         let dense = match accessor.buffer_view {
-            Some(view) => match self.view(view.value(), user, index)? {
-                Some((bytes, stride)) => {
-                    let offset = accessor.byte_offset.map_or(0, |offset| to_usize(offset.0));
-                    Some(strided(bytes, offset, stride.unwrap_or(element), element, count).map_err(bad)?)
-                }
-                None => return Ok(None),
-            },
+            Some(view) => {
+                let (bytes, stride) = self.view(view.value(), user, index)?;
+                let offset = to_usize(accessor.byte_offset);
+                Some(strided(bytes, offset, stride.unwrap_or(element), element, count).map_err(bad)?)
+            }
             None => None,
         };
         // Zeros that no byte of the file backs must not be a way to fill the memory.
         if dense.is_none() && count.saturating_mul(element) > self.file_bytes {
-            return Err(bad(format!("it claims {count} elements that no data back")));
+            return Err(bad(format!("it claims {count} elements that no data back")).into());
         }
         let sparse = match &accessor.sparse {
-            Some(sparse) => match self.sparse(sparse, element, count, user, index)? {
-                Some(sparse) => Some(sparse),
-                None => return Ok(None),
-            },
+            Some(sparse) => Some(self.sparse(sparse, element, count, user, index)?),
             None => None,
         };
-        Ok(Some(Access { count, shape, component, normalized: accessor.normalized, dense, sparse }))
+        Ok(Access { count, shape, component, normalized: accessor.normalized, dense, sparse })
     }
 
-    /// Bytes and stride of a buffer view; `None` if compressed.
-    fn view(self, view: usize, user: &str, accessor: usize) -> Result<Option<ViewBytes<'a>>, Refusal> {
+    fn view(self, view: usize, user: &str, accessor: usize) -> Result<ViewBytes<'a>, Trouble> {
         let views = &self.document.buffer_views;
         let found = views.get(view).ok_or_else(|| Refusal::Reference {
             from: format!("accessor {accessor}"),
@@ -99,28 +116,25 @@ impl<'a> Source<'a> {
             index: view,
             have: views.len(),
         })?;
-        let compressed = found
-            .extensions
-            .as_ref()
-            .is_some_and(|ext| MESHOPT.iter().any(|name| ext.others.contains_key(*name)));
-        let bytes = match self.buffers.get(found.buffer.value()) {
-            Ok(bytes) => bytes,
-            Err(_) if compressed => return Ok(None),
-            Err(error) => return Err(error),
+        let bytes = match self.buffers.get(found.buffer.value())? {
+            Some(bytes) => bytes,
+            // The view's own buffer is the uncompressed fallback, which may be left out.
+            None if found.extensions.meshopt.is_some() => {
+                return Err(Trouble::Unreadable("compressed by EXT_meshopt_compression"));
+            }
+            None => return Err(Trouble::Unreadable("its data are not in the file")),
         };
-        if compressed {
-            return Ok(None);
-        }
-        let begin = found.byte_offset.map_or(0, |offset| to_usize(offset.0));
-        let end = begin.checked_add(to_usize(found.byte_length.0));
+        let begin = to_usize(found.byte_offset);
+        let end = begin.checked_add(to_usize(found.byte_length));
         let Some(bytes) = end.and_then(|end| bytes.get(begin..end)) else {
             return Err(Refusal::Accessor {
                 accessor,
                 user: user.to_owned(),
                 reason: format!("its buffer view {view} ends behind its buffer of {} bytes", bytes.len()),
-            });
+            }
+            .into());
         };
-        Ok(Some((bytes, found.byte_stride.map(|stride| stride.0))))
+        Ok((bytes, found.byte_stride))
     }
 
     fn sparse(
@@ -130,24 +144,17 @@ impl<'a> Source<'a> {
         count: usize,
         user: &str,
         index: usize,
-    ) -> Result<Option<Sparse<'a>>, Refusal> {
+    ) -> Result<Sparse<'a>, Trouble> {
         let bad = |reason: String| Refusal::Accessor { accessor: index, user: user.to_owned(), reason };
         let Checked::Valid(index_type) = &sparse.indices.component_type else {
-            return Err(bad("the type of its sparse indices is not one of the format".to_owned()));
+            return Err(bad("the type of its sparse indices is not one of the format".to_owned()).into());
         };
         let replaced = to_usize(sparse.count.0);
-        if replaced > count {
-            return Err(bad(format!("{replaced} of {count} elements are sparse")));
+        if replaced == 0 || replaced > count {
+            return Err(bad(format!("{replaced} of {count} elements are sparse")).into());
         }
-        if replaced == 0 {
-            return Ok(None);
-        }
-        let (Some((index_bytes, _)), Some((value_bytes, _))) = (
-            self.view(sparse.indices.buffer_view.value(), user, index)?,
-            self.view(sparse.values.buffer_view.value(), user, index)?,
-        ) else {
-            return Ok(None);
-        };
+        let (index_bytes, _) = self.view(sparse.indices.buffer_view.value(), user, index)?;
+        let (value_bytes, _) = self.view(sparse.values.buffer_view.value(), user, index)?;
         let index_type = index_type.0;
         let size = index_type.size();
         let indices = strided(index_bytes, to_usize(sparse.indices.byte_offset.0), size, size, replaced)
@@ -159,11 +166,11 @@ impl<'a> Source<'a> {
         for at in 0..replaced {
             let target = sparse.target(at);
             if target >= count || last.is_some_and(|last| target <= last) {
-                return Err(bad(format!("its sparse indices must rise and stay below {count}")));
+                return Err(bad(format!("its sparse indices must rise and stay below {count}")).into());
             }
             last = Some(target);
         }
-        Ok(Some(sparse))
+        Ok(sparse)
     }
 }
 

@@ -10,6 +10,7 @@ use gltf::json::validation::Checked;
 
 use super::accessor::{Access, Source};
 use super::budget::Budget;
+use super::container::Animation;
 use super::tree::{Selection, unit};
 use crate::clip::{Curve, Interpolation, JointTracks, RawClip};
 use crate::import::{Refusal, Warning};
@@ -35,7 +36,7 @@ struct Reader<'a> {
     source: Source<'a>,
     selection: &'a Selection,
     index: usize,
-    animation: &'a json::Animation,
+    animation: &'a Animation,
 }
 
 impl Reader<'_> {
@@ -56,7 +57,7 @@ impl Reader<'_> {
         let name = self.name();
         let mut tracks: BTreeMap<u16, JointTracks> = BTreeMap::new();
         let mut range: Option<(f32, f32)> = None;
-        let (mut dropped, mut compressed) = (0, 0);
+        let (mut dropped, mut unreadable) = (0, 0);
         for (at, channel) in self.animation.channels.iter().enumerate() {
             let samplers = &self.animation.samplers;
             let sampler = samplers.get(channel.sampler.value()).ok_or_else(|| Refusal::Reference {
@@ -65,7 +66,10 @@ impl Reader<'_> {
                 index: channel.sampler.value(),
                 have: samplers.len(),
             })?;
-            let node = channel.target.node.value();
+            let Some(node) = channel.target.node.map(|node| node.value()) else {
+                dropped += 1;
+                continue;
+            };
             if node >= self.source.document.nodes.len() {
                 return Err(Refusal::Reference {
                     from: format!("animation {} {name:?}, channel {at}", self.index),
@@ -83,7 +87,7 @@ impl Reader<'_> {
                 }
             };
             let Some((first, last)) = span else {
-                compressed += 1;
+                unreadable += 1;
                 continue;
             };
             range = Some(range.map_or((first, last), |(start, end)| (start.min(first), end.max(last))));
@@ -127,7 +131,7 @@ impl Reader<'_> {
                     }),
             };
             if found.is_none() {
-                compressed += 1;
+                unreadable += 1;
             }
             if lost > 0 {
                 warnings.push(Warning::KeysDropped { clip: name.clone(), joint: joint_name(), keys: lost });
@@ -136,8 +140,8 @@ impl Reader<'_> {
         if dropped > 0 {
             warnings.push(Warning::ChannelsDropped { clip: name.clone(), channels: dropped });
         }
-        if compressed > 0 {
-            warnings.push(Warning::ChannelsCompressed { clip: name.clone(), channels: compressed });
+        if unreadable > 0 {
+            warnings.push(Warning::ChannelsUnreadable { clip: name.clone(), channels: unreadable });
         }
         let (start, end) = range.unwrap_or((0.0, 0.0));
         let tracks = tracks
@@ -150,14 +154,14 @@ impl Reader<'_> {
     fn times(&self, at: usize, sampler: &json::animation::Sampler) -> Result<Option<Access<'_>>, Refusal> {
         let user = format!("key times of animation {} {:?}", self.index, self.name());
         match self.source.open(sampler.input.value(), &user)? {
-            Some(access) if access.shape != Type::Scalar || access.component != ComponentType::F32 => {
+            Ok(access) if access.shape != Type::Scalar || access.component != ComponentType::F32 => {
                 Err(self.bad(at, "its key times must be single floats".to_owned()))
             }
-            access => Ok(access),
+            access => Ok(access.ok()),
         }
     }
 
-    /// First and last key; `None` if compressed.
+    /// First and last key; `None` if out of reach.
     fn span(&self, at: usize, sampler: &json::animation::Sampler) -> Result<Option<(f32, f32)>, Refusal> {
         let Some(access) = self.times(at, sampler)? else { return Ok(None) };
         let mut span: Option<(f32, f32)> = None;
@@ -170,7 +174,7 @@ impl Reader<'_> {
         Ok(span)
     }
 
-    /// The curve of a channel; `None` if its data are compressed.
+    /// The curve of a channel; `None` if its data are out of reach.
     fn curve<const N: usize, T>(
         &self,
         at: usize,
@@ -190,7 +194,7 @@ impl Reader<'_> {
         };
         let user = format!("values of animation {} {:?}", self.index, self.name());
         let (Some(times), Some(values)) =
-            (self.times(at, sampler)?, self.source.open(sampler.output.value(), &user)?)
+            (self.times(at, sampler)?, self.source.open(sampler.output.value(), &user)?.ok())
         else {
             return Ok(None);
         };

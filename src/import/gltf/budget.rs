@@ -4,7 +4,7 @@ use crate::import::Refusal;
 
 /// Memory that may still be claimed. Content is charged before it is allocated, so that a small file that shares
 /// or invents data is refused instead of filling the memory: at most 6 bytes for each byte of the file and its
-/// buffers and 8 MB at the start, which with the file itself stays below 8 times its size and 16 MB.
+/// buffers and 12 MB at the start, which with the file itself stays below 8 times its size and 16 MB.
 pub(super) struct Budget {
     left: usize,
     file_bytes: usize,
@@ -12,7 +12,7 @@ pub(super) struct Budget {
 
 impl Budget {
     const PER_BYTE: usize = 6;
-    const BASE: usize = 8 << 20;
+    const BASE: usize = 12 << 20;
 
     pub(super) fn new(file_bytes: usize) -> Self {
         Self { left: file_bytes.saturating_mul(Self::PER_BYTE).saturating_add(Self::BASE), file_bytes }

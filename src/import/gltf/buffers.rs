@@ -15,7 +15,7 @@ use crate::import::Refusal;
 
 /// Bytes of each buffer, cut to its `byteLength`, or why there are none. A buffer that nothing needs may be missing.
 pub(super) struct Buffers<'a> {
-    data: Vec<Result<Cow<'a, [u8]>, String>>,
+    data: Vec<Result<Option<Cow<'a, [u8]>>, String>>,
 }
 
 impl<'a> Buffers<'a> {
@@ -30,22 +30,23 @@ impl<'a> Buffers<'a> {
             let length = usize::try_from(buffer.byte_length.0).unwrap_or(usize::MAX);
             data.push(match (&buffer.uri, binary) {
                 (None, Some(binary)) if index == 0 => match binary.get(..length) {
-                    Some(bytes) => Ok(Cow::Borrowed(bytes)),
+                    Some(bytes) => Ok(Some(Cow::Borrowed(bytes))),
                     None => Err(format!("it claims {length} bytes, the binary chunk has {}", binary.len())),
                 },
-                (None, _) => Err("it has no URI and is not the binary chunk of the file".to_owned()),
+                (None, _) => Ok(None),
                 (Some(uri), _) => match uri.strip_prefix("data:") {
-                    Some(rest) => decode_data_uri(rest, length, budget)?.map(Cow::Owned),
-                    None => read_file(uri, length, base_dir, budget)?.map(Cow::Owned),
+                    Some(rest) => decode_data_uri(rest, length, budget)?.map(|bytes| Some(Cow::Owned(bytes))),
+                    None => read_file(uri, length, base_dir, budget)?.map(|bytes| Some(Cow::Owned(bytes))),
                 },
             });
         }
         Ok(Self { data })
     }
 
-    pub(super) fn get(&self, buffer: usize) -> Result<&[u8], Refusal> {
+    /// `None` where the document says nothing about where the data are, which it may.
+    pub(super) fn get(&self, buffer: usize) -> Result<Option<&[u8]>, Refusal> {
         match self.data.get(buffer) {
-            Some(Ok(bytes)) => Ok(bytes),
+            Some(Ok(bytes)) => Ok(bytes.as_deref()),
             Some(Err(reason)) => Err(Refusal::Buffer { buffer, reason: reason.clone() }),
             None => Err(Refusal::Reference {
                 from: "a buffer view".to_owned(),

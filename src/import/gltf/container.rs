@@ -1,12 +1,18 @@
 //! The outer layers of a file: GLB chunks, JSON, version, extensions.
 
+use std::collections::BTreeMap;
+
 use gltf::json;
+use gltf::json::accessor::GenericComponentType;
+use gltf::json::validation::Checked;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::budget::Budget;
 use crate::import::{Refusal, Warning};
 
-/// What the importer reads of a glTF document; materials, textures, images, cameras and scenes are skipped by the parser.
+/// What the importer reads of a glTF document; materials, textures, images, cameras, scenes, bounds and extras are
+/// skipped by the parser. Types of the `gltf` crate where they hold no free-form JSON, which takes many times its text.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
@@ -16,19 +22,98 @@ pub(super) struct Document {
     #[serde(default)]
     pub(super) extensions_used: Vec<String>,
     #[serde(default)]
-    pub(super) accessors: Vec<json::Accessor>,
+    pub(super) accessors: Vec<Accessor>,
     #[serde(default)]
-    pub(super) animations: Vec<json::Animation>,
+    pub(super) animations: Vec<Animation>,
     #[serde(default)]
     pub(super) buffers: Vec<json::Buffer>,
     #[serde(default)]
-    pub(super) buffer_views: Vec<json::buffer::View>,
+    pub(super) buffer_views: Vec<View>,
     #[serde(default)]
-    pub(super) meshes: Vec<json::Mesh>,
+    pub(super) meshes: Vec<Mesh>,
     #[serde(default)]
     pub(super) nodes: Vec<json::Node>,
     #[serde(default)]
     pub(super) skins: Vec<json::Skin>,
+}
+
+/// An accessor without its bounds, which nothing here needs.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Accessor {
+    pub(super) buffer_view: Option<json::Index<json::buffer::View>>,
+    #[serde(default)]
+    pub(super) byte_offset: u64,
+    pub(super) count: u64,
+    pub(super) component_type: Checked<GenericComponentType>,
+    #[serde(rename = "type")]
+    pub(super) shape: Checked<json::accessor::Type>,
+    #[serde(default)]
+    pub(super) normalized: bool,
+    pub(super) sparse: Option<Box<json::accessor::sparse::Sparse>>,
+}
+
+/// A buffer view with the one extension that matters.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct View {
+    pub(super) buffer: json::Index<json::Buffer>,
+    #[serde(default)]
+    pub(super) byte_offset: u64,
+    pub(super) byte_length: u64,
+    pub(super) byte_stride: Option<usize>,
+    #[serde(default)]
+    pub(super) extensions: Compression,
+}
+
+/// An animation.
+#[derive(Deserialize)]
+pub(super) struct Animation {
+    pub(super) name: Option<String>,
+    pub(super) channels: Vec<Channel>,
+    pub(super) samplers: Vec<json::animation::Sampler>,
+}
+
+/// A channel.
+#[derive(Deserialize)]
+pub(super) struct Channel {
+    pub(super) sampler: json::Index<json::animation::Sampler>,
+    pub(super) target: Target,
+}
+
+/// What a channel moves; without a node that is something that an extension knows.
+#[derive(Deserialize)]
+pub(super) struct Target {
+    pub(super) node: Option<json::Index<json::Node>>,
+    pub(super) path: Checked<json::animation::Property>,
+}
+
+/// A mesh.
+#[derive(Deserialize)]
+pub(super) struct Mesh {
+    pub(super) name: Option<String>,
+    pub(super) primitives: Vec<Primitive>,
+}
+
+/// A primitive without material and morph targets.
+#[derive(Deserialize)]
+pub(super) struct Primitive {
+    pub(super) attributes: BTreeMap<Checked<json::mesh::Semantic>, json::Index<json::Accessor>>,
+    pub(super) indices: Option<json::Index<json::Accessor>>,
+    #[serde(default)]
+    pub(super) mode: Checked<json::mesh::Mode>,
+    pub(super) targets: Option<IgnoredAny>,
+    #[serde(default)]
+    pub(super) extensions: Compression,
+}
+
+/// Whether data are compressed, and how.
+#[derive(Default, Deserialize)]
+pub(super) struct Compression {
+    #[serde(rename = "KHR_draco_mesh_compression")]
+    pub(super) draco: Option<IgnoredAny>,
+    #[serde(rename = "EXT_meshopt_compression", alias = "KHR_meshopt_compression")]
+    pub(super) meshopt: Option<IgnoredAny>,
 }
 
 impl Document {
@@ -130,35 +215,8 @@ pub(super) fn split(bytes: &[u8]) -> Result<Parts<'_>, Refusal> {
     }
 }
 
-/// Bytes that an object and a value of a parsed document may take, growth of lists included.
-const BYTES_PER_OBJECT: usize = 320;
-const BYTES_PER_VALUE: usize = 64;
-
-/// Parses the JSON part, after a look at how much memory that could take.
+/// Parses the JSON part, after a look at how much memory that will take.
 pub(super) fn parse(json: &[u8], budget: &mut Budget) -> Result<Document, Refusal> {
-    let (mut objects, mut values, mut quoted, mut escaped) = (0_usize, 0_usize, false, false);
-    for &byte in json {
-        if quoted {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => quoted = false,
-                _ => {}
-            }
-        } else {
-            match byte {
-                b'"' => quoted = true,
-                b'{' => objects += 1,
-                b',' | b'[' => values += 1,
-                _ => {}
-            }
-        }
-    }
-    let cost = objects
-        .saturating_mul(BYTES_PER_OBJECT)
-        .saturating_add(values.saturating_mul(BYTES_PER_VALUE))
-        .saturating_add(json.len());
-    budget.charge(cost, "the JSON part")?;
     // The version is looked at first: a document of glTF 1.0 has objects where 2.0 has lists.
     #[derive(Deserialize)]
     struct Head {
@@ -166,6 +224,7 @@ pub(super) fn parse(json: &[u8], budget: &mut Budget) -> Result<Document, Refusa
     }
     let head: Head = serde_json::from_slice(json).map_err(|error| refuse_json(&error))?;
     check_version(&head.asset)?;
+    budget.charge(super::tally::cost(json).map_err(|error| refuse_json(&error))?, "the JSON part")?;
     let document: Document = serde_json::from_slice(json).map_err(|error| refuse_json(&error))?;
     check_version(&document.asset)?;
     Ok(document)
@@ -181,7 +240,7 @@ fn check_version(asset: &json::Asset) -> Result<(), Refusal> {
     if major(&asset.version) != Some(2) {
         return Err(Refusal::Version { found: asset.version.clone() });
     }
-    if needed != "2.0" {
+    if major(needed) != Some(2) {
         return Err(Refusal::Version { found: format!("at least {needed}") });
     }
     Ok(())
@@ -189,7 +248,7 @@ fn check_version(asset: &json::Asset) -> Result<(), Refusal> {
 
 /// Names of the extensions that compress meshes.
 pub(super) const DRACO: &str = "KHR_draco_mesh_compression";
-pub(super) const MESHOPT: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
+const MESHOPT: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
 /// Refuses what cannot be read without an extension that is not known here.
 ///

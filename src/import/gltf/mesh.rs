@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use gltf::json;
 use gltf::json::accessor::Type;
 use gltf::json::mesh::{Mode, Semantic};
 use gltf::json::validation::Checked;
 
 use super::accessor::{Access, Source};
 use super::budget::Budget;
-use super::container::DRACO;
+use super::container::Primitive;
 use crate::import::{Refusal, Warning};
 use crate::rig::{MAX_INFLUENCES, RawMesh};
 
@@ -139,14 +138,14 @@ enum Plan<'a> {
 fn plan<'a>(
     source: Source<'a>,
     mesh: usize,
-    primitive: &json::mesh::Primitive,
+    primitive: &Primitive,
     rigid: bool,
     bad: &dyn Fn(String) -> Refusal,
 ) -> Result<Plan<'a>, Refusal> {
     let name = || source.document.mesh_name(mesh);
     let attribute =
         |semantic: Semantic| primitive.attributes.get(&Checked::Valid(semantic)).map(|index| index.value());
-    let compressed = |extension| Ok(Plan::Drop(Warning::MeshCompressed { mesh, name: name(), extension }));
+    let dropped = |reason| Ok(Plan::Drop(Warning::MeshDropped { mesh, name: name(), reason }));
     let Some(position) = attribute(Semantic::Positions) else {
         return Ok(Plan::Drop(Warning::NoPositions { mesh, name: name() }));
     };
@@ -155,29 +154,31 @@ fn plan<'a>(
         Checked::Valid(_) => return Ok(Plan::Drop(Warning::NotTriangles { mesh, name: name() })),
         Checked::Invalid => return Err(bad("its mode is not one of the format".to_owned())),
     };
-    let draco = primitive.extensions.as_ref().is_some_and(|extensions| extensions.others.contains_key(DRACO));
+    let draco = primitive.extensions.draco.is_some();
     let backed = source
         .document
         .accessors
         .get(position)
         .is_some_and(|accessor| accessor.buffer_view.is_some() || accessor.sparse.is_some());
     if draco && !backed {
-        return compressed(DRACO);
+        return dropped("compressed by KHR_draco_mesh_compression");
     }
-    let open = |index: usize, what: &str, shapes: &[Type]| -> Result<Option<Access<'a>>, Refusal> {
-        let user = format!("{what} of mesh {mesh} {:?}", name());
-        match source.open(index, &user)? {
-            Some(access) if !shapes.contains(&access.shape) => Err(Refusal::Accessor {
-                accessor: index,
-                user,
-                reason: format!("its elements must be {shapes:?}, not {:?}", access.shape),
-            }),
-            access => Ok(access),
-        }
-    };
+    let open =
+        |index: usize, what: &str, shapes: &[Type]| -> Result<Result<Access<'a>, &'static str>, Refusal> {
+            let user = format!("{what} of mesh {mesh} {:?}", name());
+            match source.open(index, &user)? {
+                Ok(access) if !shapes.contains(&access.shape) => Err(Refusal::Accessor {
+                    accessor: index,
+                    user,
+                    reason: format!("its elements must be {shapes:?}, not {:?}", access.shape),
+                }),
+                access => Ok(access),
+            }
+        };
     let mut key = vec![position];
-    let Some(positions) = open(position, "positions", &[Type::Vec3])? else {
-        return compressed("EXT_meshopt_compression");
+    let positions = match open(position, "positions", &[Type::Vec3])? {
+        Ok(access) => access,
+        Err(reason) => return dropped(reason),
     };
     let same_count = |access: &Access<'_>, what: &str| {
         if access.count == positions.count {
@@ -188,8 +189,9 @@ fn plan<'a>(
     };
     let mut normals = None;
     if let Some(index) = attribute(Semantic::Normals) {
-        let Some(access) = open(index, "normals", &[Type::Vec3])? else {
-            return compressed("EXT_meshopt_compression");
+        let access = match open(index, "normals", &[Type::Vec3])? {
+            Ok(access) => access,
+            Err(reason) => return dropped(reason),
         };
         same_count(&access, "normals")?;
         key.push(index);
@@ -206,10 +208,10 @@ fn plan<'a>(
             if sets.len() == MAX_SETS {
                 return Err(bad(format!("more than {MAX_SETS} sets of influences")));
             }
-            let (Some(joint_access), Some(weight_access)) =
-                (open(joints, "joints", &[Type::Vec4])?, open(weights, "weights", &[Type::Vec4])?)
-            else {
-                return compressed("EXT_meshopt_compression");
+            let pair = (open(joints, "joints", &[Type::Vec4])?, open(weights, "weights", &[Type::Vec4])?);
+            let (joint_access, weight_access) = match pair {
+                (Ok(joints), Ok(weights)) => (joints, weights),
+                (Err(reason), _) | (_, Err(reason)) => return dropped(reason),
             };
             same_count(&joint_access, "joint sets")?;
             same_count(&weight_access, "weight sets")?;
@@ -219,8 +221,9 @@ fn plan<'a>(
     }
     let mut indices = None;
     if let Some(index) = primitive.indices {
-        let Some(access) = open(index.value(), "indices", &[Type::Scalar])? else {
-            return compressed("EXT_meshopt_compression");
+        let access = match open(index.value(), "indices", &[Type::Scalar])? {
+            Ok(access) => access,
+            Err(reason) => return dropped(reason),
         };
         indices = Some(access);
     }

@@ -10,6 +10,7 @@ mod buffers;
 mod container;
 mod mesh;
 mod skin;
+mod tally;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -136,7 +137,7 @@ fn mark_bare_nodes(document: &Document, tree: &Tree, wanted: &mut [bool]) {
 fn animated_nodes(document: &Document) -> Vec<bool> {
     let mut animated = vec![false; document.nodes.len()];
     for channel in document.animations.iter().flat_map(|animation| &animation.channels) {
-        if let Some(slot) = animated.get_mut(channel.target.node.value()) {
+        if let Some(slot) = channel.target.node.and_then(|node| animated.get_mut(node.value())) {
             *slot = true;
         }
     }

@@ -62,7 +62,7 @@ pub(super) fn read(
         None => warnings.push(Warning::NoInverseBinds { skin: index }),
         Some(accessor) => {
             match source.open(accessor.value(), &format!("inverse bind matrices of skin {index}"))? {
-                Some(access) => {
+                Ok(access) => {
                     if access.shape != Type::Mat4 || access.component != ComponentType::F32 {
                         return Err(bad("its inverse binds must be 4x4 matrices of floats"));
                     }
@@ -81,7 +81,7 @@ pub(super) fn read(
                         inverse_binds.push(matrix);
                     }
                 }
-                None => {
+                Err(_) => {
                     warnings.push(Warning::InverseBindsUnreadable { skin: index });
                     let models = selection.skeleton.model_matrices(&selection.skeleton.rest_pose());
                     inverse_binds.extend(joints.iter().map(|&joint| {
