@@ -383,6 +383,177 @@ fn knees_bend_forward_only_and_no_joint_pops() {
 }
 
 #[test]
+fn one_plan_moves_alike_on_every_rig() {
+    // Axes, reference pose, joint set and place of the travel differ; where the limbs are does not.
+    let plan = BodyPlan::stocky();
+    let bodies = RigKind::ALL.map(|kind| character(kind, &plan));
+    let mut roles = vec![Role::Hips];
+    for side in Side::BOTH {
+        roles.extend([Role::Thigh(side), Role::Shin(side), Role::Foot(side), Role::Toe(side)]);
+    }
+    let arm = |body: &BuiltIn, models: &[(DVec3, DQuat)], side: Side| {
+        let at = |role: Role| models[joint(body, role)].0;
+        [
+            (at(Role::Forearm(side)) - at(Role::UpperArm(side))).normalize(),
+            (at(Role::Hand(side)) - at(Role::Forearm(side))).normalize(),
+            (at(Role::Finger(side, Digit::Ring, 1)) - at(Role::Finger(side, Digit::Ring, 0))).normalize(),
+        ]
+    };
+    for kind in ClipKind::ALL {
+        let clips = bodies.each_ref().map(|body| clip(kind, body));
+        for step in 0..8 {
+            let t = f64::from(clips[0].duration) * f64::from(step) / 8.0;
+            let [reference, others @ ..] = [0, 1, 2, 3].map(|i| pose_at(&bodies[i], &clips[i], t));
+            for (body, models) in bodies[1..].iter().zip(others) {
+                for &role in &roles {
+                    let gap = (models[joint(body, role)].0 - reference[joint(&bodies[0], role)].0).length();
+                    assert!(gap < 2e-5, "{kind:?} {:?} {role}: {gap}", body.kind);
+                }
+                for side in Side::BOTH {
+                    for (a, b) in arm(body, &models, side).into_iter().zip(arm(&bodies[0], &reference, side))
+                    {
+                        assert!((a - b).length() < 1e-4, "{kind:?} {:?} {side:?} arm", body.kind);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn travel_is_where_the_rig_says() {
+    for body in sample_bodies() {
+        let clip = clip(ClipKind::Walk, &body);
+        let moved = |joint: usize| {
+            let start = clip.sample(&body.character.skeleton, 0.0)[joint].translation;
+            clip.sample(&body.character.skeleton, clip.duration)[joint].translation.distance(start)
+        };
+        let hips = joint(&body, Role::Hips);
+        match clip.root {
+            RootSource::Joint(root) => {
+                assert!(moved(root.into()) > 0.5 && moved(hips) < 1e-5, "{:?}", body.kind)
+            }
+            RootSource::Hips => {
+                assert!(moved(hips) > 0.5);
+                let parent = body.character.skeleton.joints[hips].parent;
+                assert!(parent.is_none_or(|p| moved(p.into()) == 0.0), "{:?}", body.kind);
+            }
+            RootSource::InPlace { .. } => panic!("no built-in clip marches on the spot"),
+        }
+    }
+}
+
+#[test]
+fn start_and_stop_join_idle_and_walk() {
+    for body in sample_bodies() {
+        let [idle, walk, start, stop] =
+            [ClipKind::Idle, ClipKind::Walk, ClipKind::Start, ClipKind::Stop].map(|kind| clip(kind, &body));
+        let same = |a: &RawClip, ta: f64, b: &RawClip, tb: f64, what: &str| {
+            let (pa, pb) = (pose_at(&body, a, ta), pose_at(&body, b, tb));
+            let hips = joint(&body, Role::Hips);
+            let shift = DVec3::new(1.0, 0.0, 1.0) * (pb[hips].0 - pa[hips].0);
+            for (i, (a, b)) in pa.iter().zip(&pb).enumerate().skip(1) {
+                assert!((a.0 + shift - b.0).length() < 1e-4, "{:?} {what}: joint {i}", body.kind);
+                assert!(a.1.dot(b.1).abs() > 1.0 - 1e-7, "{:?} {what}: joint {i}", body.kind);
+            }
+        };
+        let end = |clip: &RawClip| f64::from(clip.duration);
+        same(&start, 0.0, &idle, 0.0, "start from idle");
+        same(&start, end(&start), &walk, 0.0, "start into walk");
+        same(&stop, 0.0, &walk, 0.0, "stop from walk");
+        same(&stop, end(&stop), &idle, 0.0, "stop into idle");
+        // Leaves and arrives at the walk's speed.
+        let speed = |clip: &RawClip, t: f64| {
+            let hips = |t: f64| pose_at(&body, clip, t)[joint(&body, Role::Hips)].0.z;
+            (hips(t + 0.5 / 60.0) - hips(t - 0.5 / 60.0)) * 60.0
+        };
+        let walking = speed(&walk, 0.5 / 60.0);
+        assert!(
+            (speed(&start, end(&start) - 0.5 / 60.0) - walking).abs() < 0.08 * walking,
+            "{:?}",
+            body.kind
+        );
+        assert!((speed(&stop, 0.5 / 60.0) - walking).abs() < 0.08 * walking, "{:?}", body.kind);
+        assert!(speed(&start, 0.5 / 60.0).abs() < 0.05 && speed(&stop, end(&stop) - 0.5 / 60.0).abs() < 0.05);
+    }
+}
+
+#[test]
+fn heads_stay_level_and_soles_above_the_ground() {
+    for body in sample_bodies() {
+        let head = joint(&body, Role::Head);
+        let rest = rest(&body);
+        let mesh = &body.character.meshes[0];
+        let skin = &body.character.skins[0];
+        let feet: Vec<usize> = (0..mesh.positions.len()).filter(|&v| mesh.positions[v][1] < 0.06).collect();
+        assert!(feet.len() > 100);
+        for kind in ClipKind::ALL {
+            let clip = clip(kind, &body);
+            for step in 0..24 {
+                let models = pose_at(&body, &clip, f64::from(clip.duration) * f64::from(step) / 24.0);
+                let up = models[head].1 * rest[head].1.inverse() * DVec3::Y;
+                assert!(up.angle_between(DVec3::Y).to_degrees() < 12.0, "{kind:?}: head tilted");
+                for &v in &feet {
+                    let p = glam::Vec3::from(mesh.positions[v]).as_dvec3();
+                    let height: f64 = (0..4)
+                        .map(|k| {
+                            let entry = usize::from(mesh.joints[v][k]);
+                            let (t, q) = models[usize::from(skin.joints[entry])];
+                            let local = skin.inverse_binds[entry].as_dmat4().transform_point3(p);
+                            (t + q * local).y * f64::from(mesh.weights[v][k])
+                        })
+                        .sum();
+                    assert!(height > -0.006, "{kind:?} {:?}: sole {height} at step {step}", body.kind);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gaits_have_the_duty_factors_of_the_literature() {
+    let body = character(RigKind::Aligned, &BodyPlan::adult());
+    for (kind, low, high) in [
+        (ClipKind::SlowWalk, 0.57, 0.68),
+        (ClipKind::Walk, 0.52, 0.64),
+        (ClipKind::Jog, 0.30, 0.48),
+        (ClipKind::Run, 0.25, 0.42),
+    ] {
+        let clip = clip(kind, &body);
+        for foot in &clip.contacts.as_ref().unwrap().feet {
+            let (down, up) = (foot.heel[0].start, foot.ball[0].end);
+            let duty = (up - down).rem_euclid(clip.duration) / clip.duration;
+            assert!((low..high).contains(&duty), "{kind:?} {:?}: {duty}", foot.side);
+        }
+    }
+}
+
+#[test]
+fn variants_keep_their_contacts() {
+    let mut between = 0.0f64;
+    for body in variants(1, 56) {
+        for kind in [ClipKind::Walk, ClipKind::Run, ClipKind::Start] {
+            let clip = clip(kind, &body);
+            for foot in &clip.contacts.as_ref().unwrap().feet {
+                for (heel, list) in [(true, &foot.heel), (false, &foot.ball)] {
+                    for interval in list {
+                        between = between.max(check_contact(
+                            &body,
+                            &clip,
+                            foot.side,
+                            heel,
+                            interval.start,
+                            interval.end,
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(between < 2e-4, "{between}");
+}
+
+#[test]
 fn meshes_are_closed_weighted_and_made_of_a_few_thousand_triangles() {
     for body in every_body() {
         for mesh in &body.character.meshes {

@@ -19,15 +19,15 @@ pub(super) fn body(shell: &mut Shell, stuff: &Stuff<'_>) {
     }
 }
 
-/// A knee-long coat with sleeves.
+/// A jacket to the upper thigh, with sleeves.
 pub(super) fn coat(shell: &mut Shell, stuff: &Stuff<'_>) {
     let a = stuff.anatomy;
     let h = a.plan.stature;
-    let hem = a.knee.y + 0.03 * h;
+    let hem = a.hip.y - 0.075 * h;
     let mut rings: Vec<Ring> = [0.0, 0.3, 0.6, 0.85]
         .map(|u| {
             let y = hem + (a.hip.y - hem) * u;
-            flat_ring(y, -0.004 * h, (0.118 - 0.016 * u) * h * a.plan.hip_width, (0.094 - 0.016 * u) * h)
+            flat_ring(y, -0.004 * h, (0.117 - 0.010 * u) * h * a.plan.hip_width, (0.090 - 0.010 * u) * h)
         })
         .into();
     rings.extend(trunk_rings(stuff).into_iter().skip(2).take(9).map(|ring| Ring {
@@ -39,8 +39,8 @@ pub(super) fn coat(shell: &mut Shell, stuff: &Stuff<'_>) {
     let hips = stuff.joint(Role::Hips);
     let thighs = Side::BOTH.map(|side| stuff.joint(Role::Thigh(side)));
     shell.loft(Side::Left, &rings, 22, |p, _| {
-        let below = ((a.hip.y + 0.02 * h - p.y) / (0.12 * h)).clamp(0.0, 1.0);
-        let left = (p.x / (1.6 * a.hip.x) + 0.5).clamp(0.0, 1.0);
+        let below = ((a.hip.y + 0.02 * h - p.y) / (0.10 * h)).clamp(0.0, 1.0);
+        let left = (p.x / (1.8 * a.hip.x) + 0.5).clamp(0.0, 1.0);
         let mut list = torso(p);
         list.iter_mut().for_each(|w| w.1 *= 1.0 - below);
         list.extend([
@@ -79,10 +79,10 @@ fn trunk_rings(stuff: &Stuff<'_>) -> Vec<Ring> {
         (0.58, 0.000, 0.083 * chest, 0.061 * girth),
         (0.76, -0.002, 0.093 * chest, 0.067 * girth),
         (0.89, -0.006, 0.102 * shoulders, 0.060 * girth),
-        (0.98, -0.010, 0.107 * shoulders, 0.047 * girth),
-        (1.04, -0.012, 0.094 * shoulders, 0.037 * girth),
-        (1.085, -0.012, 0.062 * shoulders, 0.034 * girth),
-        (1.12, -0.012, 0.040 * neck, 0.036 * neck),
+        (0.98, -0.010, 0.108 * shoulders, 0.048 * girth),
+        (1.045, -0.012, 0.103 * shoulders, 0.039 * girth),
+        (1.09, -0.013, 0.078 * shoulders, 0.034 * girth),
+        (1.13, -0.013, 0.047 * neck, 0.036 * neck),
     ]
     .map(|(share, z, width, depth)| flat_ring(low + share * long, z * h, width * h, depth * h))
     .into_iter()
@@ -230,8 +230,8 @@ fn arm(shell: &mut Shell, stuff: &Stuff<'_>, side: Side, thicker: f64, until: f6
     // Distance along the arm: 0 shoulder, 1 elbow, 2 wrist; half height; half width.
     let rings: Vec<Ring> = [
         (-0.16, 0.022, 0.026),
-        (-0.04, 0.030, 0.033),
-        (0.10, 0.031, 0.033),
+        (-0.04, 0.026, 0.032),
+        (0.10, 0.029, 0.033),
         (0.30, 0.027, 0.029),
         (0.55, 0.025, 0.027),
         (0.80, 0.022, 0.024),

@@ -1,6 +1,7 @@
 //! The named clips.
 
 use super::gait::{Gait, Walker};
+use super::motion::Motion;
 use super::rig::BuiltIn;
 use super::solve::bake;
 use super::stand::Stand;
@@ -83,19 +84,61 @@ impl ClipKind {
 /// Synthesises a named clip for one body. Contacts are exact on that body; travel is where
 /// [`RigKind::root_source`](super::RigKind::root_source) says.
 pub fn clip(kind: ClipKind, body: &BuiltIn) -> RawClip {
+    synthesise(kind, body, None)
+}
+
+/// `rate` replaces the motion's own number of keys a second.
+fn synthesise(kind: ClipKind, body: &BuiltIn, rate: Option<f64>) -> RawClip {
     let anatomy = &body.anatomy;
-    let name = kind.name();
+    let bake = |mut motion: Motion<'_>| {
+        motion.rate = rate.unwrap_or(motion.rate);
+        bake(kind.name(), body, &motion)
+    };
     if let Some(gait) = kind.gait() {
-        return bake(name, body, &Walker::new(anatomy, &gait).motion(anatomy));
+        return bake(Walker::new(anatomy, &gait).motion(anatomy));
     }
     let stand = Stand::new(anatomy);
     let walker = || Walker::new(anatomy, &Gait::walk(0.47));
     match kind {
-        ClipKind::IdleShift => bake(name, body, &stand.idle_shift()),
-        ClipKind::TurnLeft => bake(name, body, &stand.turn(Side::Left)),
-        ClipKind::TurnRight => bake(name, body, &stand.turn(Side::Right)),
-        ClipKind::Start => bake(name, body, &stand.start(&walker())),
-        ClipKind::Stop => bake(name, body, &stand.stop(&walker())),
-        _ => bake(name, body, &stand.idle()),
+        ClipKind::IdleShift => bake(stand.idle_shift()),
+        ClipKind::TurnLeft => bake(stand.turn(Side::Left)),
+        ClipKind::TurnRight => bake(stand.turn(Side::Right)),
+        ClipKind::Start => bake(stand.start(&walker())),
+        ClipKind::Stop => bake(stand.stop(&walker())),
+        _ => bake(stand.idle()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DQuat;
+
+    use super::*;
+    use crate::content::{BodyPlan, RigKind, character};
+
+    /// At many keys a second a bounded acceleration shows as a small step of the angular velocity from
+    /// key to key, a corner of the motion as a large one.
+    #[test]
+    fn angular_velocities_have_no_corners() {
+        const RATE: f64 = 1920.0;
+        let body = character(RigKind::Aligned, &BodyPlan::child());
+        for kind in ClipKind::ALL {
+            let clip = synthesise(kind, &body, Some(RATE));
+            for track in &clip.tracks {
+                let Some(keys) = track.rotation.as_ref().map(|r| &r.values) else { continue };
+                let spins: Vec<_> = keys
+                    .windows(2)
+                    .map(|pair| {
+                        let [a, b]: [DQuat; 2] = [pair[0], pair[1]].map(|q| q.as_dquat().normalize());
+                        (a.inverse() * b).to_scaled_axis() * RATE
+                    })
+                    .collect();
+                for (key, pair) in spins.windows(2).enumerate() {
+                    let step = (pair[1] - pair[0]).length();
+                    let joint = &body.character.skeleton.joints[usize::from(track.joint)].name;
+                    assert!(step < 1.5, "{kind:?} {joint}: {step:.2} rad/s at {:.4} s", key as f64 / RATE);
+                }
+            }
+        }
     }
 }

@@ -305,7 +305,7 @@ impl Walker {
             Arm {
                 flex: g.arm_mean + g.arm_swing * forward,
                 abduct: g.abduct + 0.03 * (1.0 - forward) * g.arm_swing,
-                twist: 0.25 + 0.25 * g.arm_swing * forward.max(-0.5),
+                twist: 0.25 + 0.2 * g.arm_swing * forward,
                 elbow: g.elbow + g.elbow_swing * lagging,
                 pronate: 0.35 - 0.1 * lagging * g.arm_swing,
                 wrist: 0.05 - 0.08 * lagging * g.arm_swing,

@@ -175,7 +175,13 @@ fn stance_pose(shape: &FootShape, stance: &Stance, t: f64) -> FootPose {
     let on_heel = t < stance.ball_down;
     let pivot = if on_heel { shape.heel } else { shape.ball };
     let ankle = stance.place.point(pivot + DVec3::Y * ankle_flat) - foot * pivot;
-    let toe = if on_heel { rotation(yaw, pitch * (1.0 + TOE_UP)) } else { rotation(yaw, 0.0) };
+    let toe = if on_heel {
+        let down =
+            hermite(0.0, 0.0, 1.0, 0.0, (t - stance.heel_down) / (stance.ball_down - stance.heel_down));
+        rotation(yaw, pitch - TOE_UP * stance.strike * (1.0 - down))
+    } else {
+        rotation(yaw, 0.0)
+    };
     FootPose { ankle, yaw, foot, toe }
 }
 
