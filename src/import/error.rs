@@ -33,8 +33,8 @@ pub enum Refusal {
         /// What is wrong and what would be right.
         reason: &'static str,
     },
-    /// The JSON part is no JSON, or not the JSON of a glTF document.
-    #[error("broken glTF document at line {line}, column {column}: {reason}")]
+    /// The JSON part is no JSON, or not that of such a document.
+    #[error("broken JSON document at line {line}, column {column}: {reason}")]
     Json {
         /// Line of the JSON part, from 1.
         line: usize,

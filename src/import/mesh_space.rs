@@ -9,11 +9,16 @@ use glam::{DMat4, DVec3, Mat4};
 use crate::rig::RawCharacter;
 
 /// Multiplies each skin's meshes by the rest skinning matrix of its topmost joint, and the inverse binds by that
-/// matrix's inverse; returns the matrices. Identity where that matrix is no similarity.
+/// matrix's inverse; returns the matrices. Identity where that matrix is no similarity or
+/// the skin has no mesh.
 pub(super) fn align(character: &mut RawCharacter) -> Vec<Mat4> {
     let models = character.skeleton.model_matrices(&character.skeleton.rest_pose());
     let mut spaces = Vec::with_capacity(character.skins.len());
     for (index, skin) in character.skins.iter_mut().enumerate() {
+        if !character.meshes.iter().any(|mesh| mesh.skin == index) {
+            spaces.push(Mat4::IDENTITY);
+            continue;
+        }
         let top = skin.joints.iter().zip(&skin.inverse_binds).min_by_key(|(joint, _)| **joint);
         let space = top
             .and_then(|(&joint, bind)| Some(models.get(usize::from(joint))?.as_dmat4() * bind.as_dmat4()))

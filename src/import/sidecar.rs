@@ -16,8 +16,10 @@ pub struct Sidecar {
     pub file: String,
     /// Name of the clip.
     pub clip: String,
-    /// The clip marches on the spot.
+    /// The clip stays where it is: it marches on the spot, or stands.
     pub in_place: bool,
+    /// The marks are in metres; else in the motion file's units, whose size nobody knows.
+    pub metres: bool,
     /// Metres per second over the ground, where the path is straight.
     pub root_speed: Option<f32>,
     /// Left and right foot.
@@ -55,6 +57,7 @@ struct File {
     file: String,
     clip: String,
     kind: String,
+    unit_scale: Option<f32>,
     root_speed_m_s: Option<f32>,
     #[serde(default)]
     ball_is_ankle: bool,
@@ -77,8 +80,10 @@ struct Parts {
 #[derive(Deserialize)]
 struct Part {
     joint: String,
+    /// Files of unknown units have `_units` instead.
+    #[serde(alias = "offset_local_units")]
     offset_local_m: [f32; 3],
-    #[serde(default)]
+    #[serde(default, alias = "low_level_units")]
     low_level_m: f32,
 }
 
@@ -133,7 +138,8 @@ impl Sidecar {
             Ok(foot)
         };
         Ok(Self {
-            in_place: file.kind == "in_place",
+            in_place: matches!(file.kind.as_str(), "in_place" | "stationary"),
+            metres: file.unit_scale.is_some(),
             root_speed: file.root_speed_m_s.filter(|speed| speed.is_finite()),
             feet: [foot(file.parts.left, file.feet.left)?, foot(file.parts.right, file.feet.right)?],
             ball_is_ankle: file.ball_is_ankle,
