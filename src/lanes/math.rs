@@ -93,6 +93,21 @@ impl<L: Lanes> Vec3<L> {
     pub fn length_squared(self) -> L {
         self.dot(self)
     }
+    /// Length, at least 1e-4.
+    #[inline(always)]
+    pub fn safe_length(self) -> L {
+        self.dot(self).max(L::splat(1e-8)).sqrt()
+    }
+    /// Unit length; shorter than 1e-4 it is only scaled up.
+    #[inline(always)]
+    pub fn normalize(self) -> Self {
+        self.scale(L::one() / self.safe_length())
+    }
+    /// Without its component along the unit vector `axis`.
+    #[inline(always)]
+    pub fn reject(self, axis: Self) -> Self {
+        axis.scale_add(-self.dot(axis), self)
+    }
     /// `a` or `b` per lane.
     #[inline(always)]
     pub fn select(mask: L::Mask, a: Self, b: Self) -> Self {

@@ -4,6 +4,8 @@
 //! makes, which run only behind an `Isa` whose features were detected; everything here is inlined into them.
 //! Loads and stores go through slices or arrays whose bounds were checked first.
 #![allow(unsafe_code)]
+// Iterators over vector types are calls that lack the target features when they are not inlined.
+#![allow(clippy::needless_range_loop)]
 
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -151,8 +153,8 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
         for r in 0..2 {
             for c in 0..2 {
                 let tile = transpose8(rows, 8 * r, 8 * c);
-                for (k, v) in tile.into_iter().enumerate() {
-                    Self::store(Self(v), &mut lines[8 * c + k], 8 * r);
+                for k in 0..8 {
+                    Self::store(Self(tile[k]), &mut lines[8 * c + k], 8 * r);
                 }
             }
         }
@@ -285,8 +287,8 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
     fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]) {
         for c in 0..4 {
             let tile = transpose16x4(rows, 4 * c);
-            for (k, v) in tile.into_iter().enumerate() {
-                Self::store(Self(v), &mut lines[4 * c + k], 0);
+            for k in 0..4 {
+                Self::store(Self(tile[k]), &mut lines[4 * c + k], 0);
             }
         }
     }
@@ -294,13 +296,13 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
     fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool) {
         for c in 0..4 {
             let tile = transpose16x4(rows, 4 * c);
-            for (k, v) in tile.into_iter().enumerate() {
+            for k in 0..4 {
                 let target = out[4 * c + k][line].0.as_mut_ptr();
                 unsafe {
                     if stream {
-                        _mm512_stream_ps(target, v);
+                        _mm512_stream_ps(target, tile[k]);
                     } else {
-                        _mm512_store_ps(target, v);
+                        _mm512_store_ps(target, tile[k]);
                     }
                 }
             }
@@ -330,30 +332,49 @@ fn packed([w0, w1]: [i16; 2]) -> i32 {
     i32::from(w0 as u16) | (i32::from(w1) << 16)
 }
 
+/// Lanes `at..at + 4` of rows `row` and `row + 4`, side by side.
+#[inline(always)]
+fn halves(rows: &[Row; BLOCK], row: usize, at: usize) -> __m256 {
+    unsafe {
+        let low = _mm_load_ps(rows[row].0[at..at + 4].as_ptr());
+        let high = _mm_load_ps(rows[row + 4].0[at..at + 4].as_ptr());
+        _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
+    }
+}
+
+#[inline(always)]
+fn transpose8x4(rows: &[Row; BLOCK], r: usize, c: usize) -> [__m256; 4] {
+    unsafe {
+        let (a, b) = (halves(rows, r, c), halves(rows, r + 1, c));
+        let (d, e) = (halves(rows, r + 2, c), halves(rows, r + 3, c));
+        let (t0, t1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (t2, t3) = (_mm256_unpacklo_ps(d, e), _mm256_unpackhi_ps(d, e));
+        [
+            _mm256_shuffle_ps::<0x44>(t0, t2),
+            _mm256_shuffle_ps::<0xee>(t0, t2),
+            _mm256_shuffle_ps::<0x44>(t1, t3),
+            _mm256_shuffle_ps::<0xee>(t1, t3),
+        ]
+    }
+}
+
 /// Lanes `c..c + 8` of rows `r..r + 8`, transposed.
 ///
 /// The halves are put together by loads with `vinsertf128`, so that 16 shuffles remain of 24.
 #[inline(always)]
 fn transpose8(rows: &[Row; BLOCK], r: usize, c: usize) -> [__m256; 8] {
+    let ([a, b, d, e], [f, g, h, i]) = (transpose8x4(rows, r, c), transpose8x4(rows, r, c + 4));
+    [a, b, d, e, f, g, h, i]
+}
+
+/// Lanes `c..c + 4` of rows `row`, `row + 4`, `row + 8` and `row + 12`, side by side.
+#[inline(always)]
+fn quarters(rows: &[Row; BLOCK], row: usize, c: usize) -> __m512 {
     unsafe {
-        let half = |row: usize, at: usize| {
-            let low = _mm_load_ps(rows[r + row].0[at..at + 4].as_ptr());
-            let high = _mm_load_ps(rows[r + row + 4].0[at..at + 4].as_ptr());
-            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
-        };
-        let four = |at: usize| {
-            let (a, b, e, f) = (half(0, at), half(1, at), half(2, at), half(3, at));
-            let (t0, t1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-            let (t2, t3) = (_mm256_unpacklo_ps(e, f), _mm256_unpackhi_ps(e, f));
-            [
-                _mm256_shuffle_ps::<0x44>(t0, t2),
-                _mm256_shuffle_ps::<0xee>(t0, t2),
-                _mm256_shuffle_ps::<0x44>(t1, t3),
-                _mm256_shuffle_ps::<0xee>(t1, t3),
-            ]
-        };
-        let ([a, b, d, e], [f, g, h, i]) = (four(c), four(c + 4));
-        [a, b, d, e, f, g, h, i]
+        let v = _mm512_castps128_ps512(_mm_load_ps(rows[row].0[c..c + 4].as_ptr()));
+        let v = _mm512_insertf32x4::<1>(v, _mm_load_ps(rows[row + 4].0[c..c + 4].as_ptr()));
+        let v = _mm512_insertf32x4::<2>(v, _mm_load_ps(rows[row + 8].0[c..c + 4].as_ptr()));
+        _mm512_insertf32x4::<3>(v, _mm_load_ps(rows[row + 12].0[c..c + 4].as_ptr()))
     }
 }
 
@@ -363,14 +384,8 @@ fn transpose8(rows: &[Row; BLOCK], r: usize, c: usize) -> [__m256; 8] {
 #[inline(always)]
 fn transpose16x4(rows: &[Row; BLOCK], c: usize) -> [__m512; 4] {
     unsafe {
-        let quarters = |row: usize| {
-            let quarter = |k: usize| _mm_load_ps(rows[row + 4 * k].0[c..c + 4].as_ptr());
-            let v = _mm512_castps128_ps512(quarter(0));
-            let v = _mm512_insertf32x4::<1>(v, quarter(1));
-            let v = _mm512_insertf32x4::<2>(v, quarter(2));
-            _mm512_insertf32x4::<3>(v, quarter(3))
-        };
-        let (a, b, d, e) = (quarters(0), quarters(1), quarters(2), quarters(3));
+        let (a, b) = (quarters(rows, 0, c), quarters(rows, 1, c));
+        let (d, e) = (quarters(rows, 2, c), quarters(rows, 3, c));
         let (t0, t1) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
         let (t2, t3) = (_mm512_unpacklo_ps(d, e), _mm512_unpackhi_ps(d, e));
         [

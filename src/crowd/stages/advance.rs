@@ -2,7 +2,7 @@
 
 use crate::clip::RootMotion;
 use crate::crowd::block::{Block, MAX_CLIPS};
-use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, lerp, per_isa, sin_cos_small};
+use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa, sin_cos_small};
 
 /// Longest step that root motion is integrated over: the blend of several clips' twists is exact only while each
 /// is constant (0.15 mm over 2 s; one step of 0.3 s is 12.8 mm off).
@@ -105,6 +105,5 @@ fn advance_kernel<L: Lanes>(block: &mut Block, dt: f32, drive: Drive) {
             let turn = Quat::new(L::zero(), s, L::zero(), c);
             rotation.times(turn).normalize().store(&mut block.rotation, at);
         }
-        let _ = lerp::<L>;
     }
 }

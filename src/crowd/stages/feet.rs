@@ -8,9 +8,12 @@
 //! All lengths are metres in model axes unless a name says world. Input is the animated pose only; what persists is
 //! in [`FootRows`](crate::crowd::block::FootRows) and three rows for the pelvis.
 
+#![allow(clippy::needless_range_loop)]
+
 use super::Proportions;
 use crate::crowd::block::Block;
-use crate::crowd::scratch::Scratch;
+use crate::crowd::ground::Probes;
+use crate::crowd::scratch::{LegRows, Scratch};
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, exp_neg, lerp, per_isa};
 use crate::rig::{Leg, MAX_FEET};
 
@@ -76,20 +79,18 @@ fn probe_kernel<L: Lanes>(
             pelvis_rotation = pelvis_rotation.times(Quat::load(&scratch.rotations[joint], at));
         }
         for (index, leg) in legs.iter().enumerate() {
-            let local = |joint: u16| Quat::<L>::load(&scratch.rotations[usize::from(joint)], at);
-            let offset = |joint: u16| proportions.offset::<L>(usize::from(joint), at);
             let mut above = pelvis_rotation;
             let mut position = pelvis;
             for &joint in &leg.above {
-                position = position.plus(above.rotate(offset(joint)));
-                above = above.times(local(joint));
+                position = position.plus(above.rotate(proportions.offset(usize::from(joint), at)));
+                above = above.times(local::<L>(scratch, joint, at));
             }
-            let hip = position.plus(above.rotate(offset(leg.thigh)));
-            let thigh = above.times(local(leg.thigh));
-            let knee = hip.plus(thigh.rotate(offset(leg.shin)));
-            let shin = thigh.times(local(leg.shin));
-            let ankle = knee.plus(shin.rotate(offset(leg.foot)));
-            let foot = shin.times(local(leg.foot));
+            let hip = position.plus(above.rotate(proportions.offset(usize::from(leg.thigh), at)));
+            let thigh = above.times(local::<L>(scratch, leg.thigh, at));
+            let knee = hip.plus(thigh.rotate(proportions.offset(usize::from(leg.shin), at)));
+            let shin = thigh.times(local::<L>(scratch, leg.shin, at));
+            let ankle = knee.plus(shin.rotate(proportions.offset(usize::from(leg.foot), at)));
+            let foot = shin.times(local::<L>(scratch, leg.foot, at));
             let heel = ankle.plus(foot.rotate(proportions.sole(index, 0, at)));
             let ball = ankle.plus(foot.rotate(proportions.sole(index, 1, at)));
 
@@ -99,10 +100,6 @@ fn probe_kernel<L: Lanes>(
             let last_x = L::select(fresh, world.x, L::load(&state.last[0], at));
             let last_z = L::select(fresh, world.z, L::load(&state.last[1], at));
             let (moved_x, moved_z) = (world.x - last_x, world.z - last_z);
-            let limit = |per_second: f32| {
-                let d = leg_length * L::splat(per_second * dt.max(1e-6));
-                d * d
-            };
             let moved = moved_x.mul_add(moved_x, moved_z * moved_z);
             let contact = L::load(&scratch.contact[index], at);
             let zero = L::zero();
@@ -113,11 +110,11 @@ fn probe_kernel<L: Lanes>(
             let reach = leg_length * L::splat(LOCK_REACH);
             let near = next_x.mul_add(next_x, next_z * next_z).lt(reach * reach);
             let enters = L::and(
-                L::and(moved.lt(limit(LOCK_SPEED)), ball.y.lt(leg_length * L::splat(LOCK_HEIGHT))),
+                L::and(moved.lt(way_squared(leg_length, LOCK_SPEED, dt)), ball.y.lt(leg_length * L::splat(LOCK_HEIGHT))),
                 L::splat(0.75).lt(contact),
             );
             let stays = L::and(
-                L::and(moved.lt(limit(FREE_SPEED)), ball.y.lt(leg_length * L::splat(FREE_HEIGHT))),
+                L::and(moved.lt(way_squared(leg_length, FREE_SPEED, dt)), ball.y.lt(leg_length * L::splat(FREE_HEIGHT))),
                 L::splat(0.5).lt(L::load(&state.locked, at)),
             );
             let locked = L::and(L::or(enters, stays), near);
@@ -144,8 +141,9 @@ fn probe_kernel<L: Lanes>(
             ball.store(&mut rows.ball, at);
             shift.store(&mut rows.shift, at);
 
-            for (end, point) in [heel, ball].into_iter().enumerate() {
+            for end in 0..2 {
                 let probe = 1 + 2 * index + end;
+                let point = if end == 0 { heel } else { ball };
                 let place = root.plus(turn.rotate(point)).plus(held);
                 place.x.store(&mut scratch.probes.x[probe], at);
                 root.y.store(&mut scratch.probes.y[probe], at);
@@ -156,6 +154,23 @@ fn probe_kernel<L: Lanes>(
     scratch.probes.count = 1 + 2 * legs.len();
     scratch.probes.characters = block.characters;
     scratch.probes.live = block.live;
+}
+
+#[inline(always)]
+fn local<L: Lanes>(scratch: &Scratch, joint: u16, at: usize) -> Quat<L> {
+    Quat::load(&scratch.rotations[usize::from(joint)], at)
+}
+
+/// Square of the way that a speed in leg lengths per second makes in a frame.
+#[inline(always)]
+fn way_squared<L: Lanes>(leg_length: L, per_second: f32, dt: f32) -> L {
+    let way = leg_length * L::splat(per_second * dt.max(1e-6));
+    way * way
+}
+
+#[inline(always)]
+fn hits<L: Lanes>(probes: &Probes, probe: usize, at: usize) -> L::Mask {
+    L::splat(0.5).lt(L::load(&probes.hit[probe], at))
 }
 
 /// Where one foot goes, before the pelvis is known.
@@ -184,10 +199,8 @@ fn target<L: Lanes>(
     let (heel, ball) = (Vec3::<L>::load(&rows.heel, at), Vec3::load(&rows.ball, at));
     let animated = Vec3::load(&rows.ankle, at);
     let contact = L::load(&scratch.contact[index], at).clamp(L::zero(), L::one());
-    let half = L::splat(0.5);
-    let hits = |probe: usize| half.lt(L::load(&probes.hit[probe], at));
-    let root_ground = L::select(hits(0), L::load(&probes.height[0], at), root_y);
-    let (hit_heel, hit_ball) = (hits(1 + 2 * index), hits(2 + 2 * index));
+    let root_ground = L::select(hits::<L>(probes, 0, at), L::load(&probes.height[0], at), root_y);
+    let (hit_heel, hit_ball) = (hits::<L>(probes, 1 + 2 * index, at), hits::<L>(probes, 2 + 2 * index, at));
     let hit = L::or(hit_heel, hit_ball);
 
     // In contact the ground counts from the root itself, in the air from the ground under the root, so that a
@@ -198,7 +211,7 @@ fn target<L: Lanes>(
     let rise_ball = L::select(hit, L::select(hit_ball, b, h) - base, L::zero());
 
     let sole = ball.minus(heel);
-    let length = sole.length_squared().max(L::splat(1e-8)).sqrt();
+    let length = sole.safe_length();
     // The foot turns about whichever end is lower: the heel at heel strike, the ball from foot flat on.
     let lean = (heel.minus(ball)).dot(up) / (length * L::splat(0.15));
     let end = (L::one() + lean).clamp(L::zero(), L::one());
@@ -212,22 +225,21 @@ fn target<L: Lanes>(
     let rise = anchor_rise + lift;
 
     let ahead = sole.scale(L::one() / length);
-    let sloped = up.scale_add(pitch / length, ahead);
-    let sloped = sloped.scale(L::one() / sloped.length_squared().max(L::splat(1e-8)).sqrt());
+    let sloped = up.scale_add(pitch / length, ahead).normalize();
     let pitched = Quat::between(ahead, sloped);
     // Roll about the sole's line, onto the normal where it is a slope and not the face of a step.
-    let normal = |probe: usize| Vec3::<L>::load(&probes.normal[probe], at);
-    let world_normal = Vec3::select(hit_ball, normal(2 + 2 * index), normal(1 + 2 * index));
+    let world_normal = Vec3::select(
+        hit_ball,
+        Vec3::<L>::load(&probes.normal[2 + 2 * index], at),
+        Vec3::load(&probes.normal[1 + 2 * index], at),
+    );
     let slope = ((world_normal.y - L::splat(0.7)) * L::splat(1.0 / 0.15)).clamp(L::zero(), L::one());
     let weight = L::select(hit, contact * slope, L::zero());
     let turn = Quat::load(&block.rotation, at);
     let normal = turn.rotate_inverse(world_normal);
     let wanted = up.plus(normal.minus(up).scale(weight));
-    let across = |v: Vec3<L>| {
-        let v = sloped.scale_add(-v.dot(sloped), v);
-        v.scale(L::one() / v.length_squared().max(L::splat(1e-8)).sqrt())
-    };
-    let rolled = Quat::between(across(pitched.rotate(up)), across(wanted));
+    let level = pitched.rotate(up).reject(sloped).normalize();
+    let rolled = Quat::between(level, wanted.reject(sloped).normalize());
     let turn = rolled.times(pitched);
 
     let anchor = heel.plus(sole.scale(end));
@@ -257,7 +269,9 @@ fn solve_kernel<L: Lanes>(
         let leg_length = L::load(&block.leg, at);
         let fresh = L::splat(0.5).lt(L::load(&block.fresh, at));
 
-        let mut targets = [None; MAX_FEET];
+        // Neutral where there is no second leg.
+        let none = Target { ankle: Vec3::zero(), turn: Quat::identity(), say: L::zero(), hit: L::one().lt(L::zero()) };
+        let mut targets = [none; MAX_FEET];
         let mut offsets = [L::zero(); MAX_FEET];
         let mut highest = L::splat(-1e9);
         let mut say = L::zero();
@@ -267,16 +281,14 @@ fn solve_kernel<L: Lanes>(
             offsets[index] = offset;
             highest = highest.max(offset);
             say = say.max(target.say);
-            targets[index] = Some(target);
+            targets[index] = target;
         }
 
         // The pelvis follows the lowest foot that has a say. Its smoothing is in the world: a root that steps up
         // does not take it along at once.
         let mut lowest = highest;
-        for (target, &offset) in targets.iter().zip(&offsets) {
-            if let Some(target) = target {
-                lowest = lowest.min(lerp(highest, offset, target.say));
-            }
+        for index in 0..legs.len() {
+            lowest = lowest.min(lerp(highest, offsets[index], targets[index].say));
         }
         let bound = leg_length * L::splat(0.5);
         let jump = L::select(fresh, L::zero(), root_y - L::load(&block.last_height, at));
@@ -290,33 +302,32 @@ fn solve_kernel<L: Lanes>(
 
         // What a foot in contact cannot reach from there, the pelvis goes down for at once.
         let mut pelvis = smooth;
-        for (index, target) in targets.iter().enumerate() {
-            if let Some(target) = target {
-                let rows = &scratch.legs[index];
-                let reach = Reach::<L>::of(rows, at);
-                let way = target.ankle.minus(Vec3::load(&rows.hip, at));
-                let rise = way.dot(up);
-                let flat = way.length_squared() - rise * rise;
-                let down = (reach.free * reach.free - flat).max(L::zero()).sqrt() + rise - smooth;
-                let down = down.clamp(-bound, L::zero()) * target.say;
-                pelvis = pelvis.min(smooth + down);
-            }
+        for index in 0..legs.len() {
+            let (rows, target) = (&scratch.legs[index], targets[index]);
+            let reach = Reach::<L>::of(rows, at);
+            let way = target.ankle.minus(Vec3::load(&rows.hip, at));
+            let rise = way.dot(up);
+            let flat = way.length_squared() - rise * rise;
+            let down = (reach.free * reach.free - flat).max(L::zero()).sqrt() + rise - smooth;
+            let down = down.clamp(-bound, L::zero()) * target.say;
+            pelvis = pelvis.min(smooth + down);
         }
         let moved = up.scale(pelvis);
         Vec3::load(&scratch.pelvis, at).plus(moved).store(&mut scratch.pelvis, at);
 
         for (index, leg) in legs.iter().enumerate() {
-            let Some(target) = targets[index] else { continue };
+            let target = targets[index];
             let goal = Vec3::select(target.hit, target.ankle, target.ankle.plus(moved));
             let solved = two_bones::<L>(&scratch.legs[index], goal, moved, at);
             let above = Quat::load(&scratch.legs[index].above, at);
             let foot = target.turn.times(Quat::load(&scratch.legs[index].foot, at));
-            let mut put = |joint: u16, q: Quat<L>| {
-                q.normalize().store(&mut scratch.rotations[usize::from(joint)], at);
-            };
-            put(leg.thigh, above.conjugate().times(solved.thigh));
-            put(leg.shin, solved.thigh.conjugate().times(solved.shin));
-            put(leg.foot, solved.shin.conjugate().times(foot));
+            let rotations = &mut scratch.rotations;
+            let thigh = above.conjugate().times(solved.thigh).normalize();
+            thigh.store(&mut rotations[usize::from(leg.thigh)], at);
+            let shin = solved.thigh.conjugate().times(solved.shin).normalize();
+            shin.store(&mut rotations[usize::from(leg.shin)], at);
+            let foot = solved.shin.conjugate().times(foot).normalize();
+            foot.store(&mut rotations[usize::from(leg.foot)], at);
         }
     }
     let _ = proportions;
@@ -335,13 +346,12 @@ struct Reach<L: Lanes> {
 
 impl<L: Lanes> Reach<L> {
     #[inline(always)]
-    fn of(rows: &crate::crowd::scratch::LegRows, at: usize) -> Self {
+    fn of(rows: &LegRows, at: usize) -> Self {
         let (hip, knee, ankle) =
             (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
-        let tiny = L::splat(1e-8);
-        let thigh = knee.minus(hip).length_squared().max(tiny).sqrt();
-        let shin = ankle.minus(knee).length_squared().max(tiny).sqrt();
-        let animated = ankle.minus(hip).length_squared().max(tiny).sqrt();
+        let thigh = knee.minus(hip).safe_length();
+        let shin = ankle.minus(knee).safe_length();
+        let animated = ankle.minus(hip).safe_length();
         let whole = thigh + shin;
         let cap = (whole * L::splat(0.9995)).max(animated.min(whole));
         let free = animated.clamp(L::splat(SOFTNESS).neg_mul_add(whole, cap), cap);
@@ -374,7 +384,7 @@ struct Solved<L: Lanes> {
 /// of the animated knee. No trigonometry.
 #[inline(always)]
 fn two_bones<L: Lanes>(
-    rows: &crate::crowd::scratch::LegRows,
+    rows: &LegRows,
     goal: Vec3<L>,
     moved: Vec3<L>,
     at: usize,
@@ -382,34 +392,30 @@ fn two_bones<L: Lanes>(
     let (hip, knee, ankle) =
         (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
     let (thigh, shin) = (Quat::load(&rows.thigh, at), Quat::load(&rows.shin, at));
-    let tiny = L::splat(1e-8);
-    let unit = |v: Vec3<L>| v.scale(L::one() / v.length_squared().max(tiny).sqrt());
-
     let reach = Reach::<L>::of(rows, at);
     let (upper, lower) = (knee.minus(hip), ankle.minus(knee));
-    let animated = unit(ankle.minus(hip));
+    let animated = ankle.minus(hip).normalize();
     let way = goal.minus(hip.plus(moved));
-    let d = way.length_squared().max(tiny).sqrt();
+    let d = way.safe_length();
     // A target on the hip itself has no direction: keep the animated one.
     let direction = Vec3::select(d.lt(L::splat(1e-4)), animated, way.scale(L::one() / d));
     let d = reach.soften(d);
 
     let swing = Quat::between(animated, direction);
-    let bent = upper.minus(animated.scale(upper.dot(animated)));
+    let bent = upper.reject(animated);
     // Straight: the side that the thigh's own front (+Z of the reference pose) shows, faded in.
-    let front = thigh.rotate(Vec3::new(L::zero(), L::zero(), L::one()));
-    let front = front.minus(animated.scale(front.dot(animated)));
+    let front = thigh.rotate(Vec3::new(L::zero(), L::zero(), L::one())).reject(animated);
     let line = reach.thigh * L::splat(STRAIGHT);
     let fade = (L::one() - bent.length_squared() / (line * line)).clamp(L::zero(), L::one());
-    let pole = unit(swing.rotate(front.scale_add(fade * line, bent)));
+    let pole = swing.rotate(front.scale_add(fade * line, bent)).normalize();
 
     let two_d = d + d;
     let x = (reach.thigh * reach.thigh - reach.shin * reach.shin + d * d) / two_d;
     let height = (reach.thigh * reach.thigh - x * x).max(L::zero()).sqrt();
     let new_upper = pole.scale_add(height, direction.scale(x));
     let new_lower = direction.scale(d).minus(new_upper);
-    let first = Quat::between(unit(swing.rotate(upper)), unit(new_upper)).times(swing);
-    let second = Quat::between(unit(first.rotate(lower)), unit(new_lower)).times(first);
+    let first = Quat::between(swing.rotate(upper).normalize(), new_upper.normalize()).times(swing);
+    let second = Quat::between(first.rotate(lower).normalize(), new_lower.normalize()).times(first);
     Solved { thigh: first.times(thigh), shin: second.times(shin) }
 }
 

@@ -26,13 +26,12 @@ fn palette_kernel<L: Lanes>(
             for entry in &skin.entries {
                 for at in (0..BLOCK).step_by(L::N) {
                     let (columns, translation) = matrix::<L>(entry, scratch, at);
-                    for (column, v) in columns.into_iter().chain([translation]).enumerate() {
-                        v.x.store(&mut rows[4 * column], at);
-                        v.y.store(&mut rows[4 * column + 1], at);
-                        v.z.store(&mut rows[4 * column + 2], at);
-                        let w = if column == 3 { L::one() } else { L::zero() };
-                        w.store(&mut rows[4 * column + 3], at);
+                    for column in 0..3 {
+                        put(&mut rows, 4 * column, columns[column], at);
+                        L::zero().store(&mut rows[4 * column + 3], at);
                     }
+                    put(&mut rows, 12, translation, at);
+                    L::one().store(&mut rows[15], at);
                 }
                 emit::<L>(&rows, out, &mut line, 1, stream);
             }
@@ -42,14 +41,19 @@ fn palette_kernel<L: Lanes>(
                 for (k, entry) in entries.iter().enumerate() {
                     for at in (0..BLOCK).step_by(L::N) {
                         let ([x, y, z], t) = matrix::<L>(entry, scratch, at);
-                        let matrix = [
-                            x.x, y.x, z.x, t.x, //
-                            x.y, y.y, z.y, t.y, //
-                            x.z, y.z, z.z, t.z,
-                        ];
-                        for (value, row) in matrix.into_iter().zip(&mut rows[12 * k..12 * k + 12]) {
-                            value.store(row, at);
-                        }
+                        let rows = &mut rows[12 * k..12 * k + 12];
+                        x.x.store(&mut rows[0], at);
+                        y.x.store(&mut rows[1], at);
+                        z.x.store(&mut rows[2], at);
+                        t.x.store(&mut rows[3], at);
+                        x.y.store(&mut rows[4], at);
+                        y.y.store(&mut rows[5], at);
+                        z.y.store(&mut rows[6], at);
+                        t.y.store(&mut rows[7], at);
+                        x.z.store(&mut rows[8], at);
+                        y.z.store(&mut rows[9], at);
+                        z.z.store(&mut rows[10], at);
+                        t.z.store(&mut rows[11], at);
                     }
                 }
                 emit::<L>(&rows, out, &mut line, 3, stream);
@@ -60,10 +64,13 @@ fn palette_kernel<L: Lanes>(
                 for (k, entry) in entries.iter().enumerate() {
                     for at in (0..BLOCK).step_by(L::N) {
                         let (q, t) = rotation_translation::<L>(entry, scratch, at);
-                        let values = [q.x, q.y, q.z, q.w, t.x, t.y, t.z, L::splat(entry.scale)];
-                        for (value, row) in values.into_iter().zip(&mut rows[8 * k..8 * k + 8]) {
-                            value.store(row, at);
-                        }
+                        let rows = &mut rows[8 * k..8 * k + 8];
+                        q.x.store(&mut rows[0], at);
+                        q.y.store(&mut rows[1], at);
+                        q.z.store(&mut rows[2], at);
+                        q.w.store(&mut rows[3], at);
+                        put(rows, 4, t, at);
+                        L::splat(entry.scale).store(&mut rows[7], at);
                     }
                 }
                 emit::<L>(&rows, out, &mut line, 1, stream);
@@ -75,7 +82,6 @@ fn palette_kernel<L: Lanes>(
                 for (k, entry) in entries.iter().enumerate() {
                     for at in (0..BLOCK).step_by(L::N) {
                         let (q, t) = rotation_translation::<L>(entry, scratch, at);
-                        let unit = |v: L| v.clamp(-L::one(), L::one());
                         let t = t.scale(L::splat(per_metre));
                         L::pack_snorm(unit(q.x), unit(q.y)).store(&mut rows[4 * k], at);
                         L::pack_snorm(unit(q.z), unit(q.w)).store(&mut rows[4 * k + 1], at);
@@ -87,6 +93,25 @@ fn palette_kernel<L: Lanes>(
             }
         }
     }
+}
+
+#[inline(always)]
+fn put<L: Lanes>(rows: &mut [Row], first: usize, v: Vec3<L>, at: usize) {
+    v.x.store(&mut rows[first], at);
+    v.y.store(&mut rows[first + 1], at);
+    v.z.store(&mut rows[first + 2], at);
+}
+
+#[inline(always)]
+fn unit<L: Lanes>(v: L) -> L {
+    v.clamp(-L::one(), L::one())
+}
+
+/// Columns times a constant vector.
+#[inline(always)]
+fn times<L: Lanes>(columns: [Vec3<L>; 3], v: [f32; 3]) -> Vec3<L> {
+    let (x, y, z) = (L::splat(v[0]), L::splat(v[1]), L::splat(v[2]));
+    columns[0].scale_add(x, columns[1].scale_add(y, columns[2].scale(z)))
 }
 
 #[inline(always)]
@@ -110,12 +135,13 @@ fn matrix<L: Lanes>(entry: &PackedEntry, scratch: &Scratch, at: usize) -> ([Vec3
     let joint = usize::from(entry.joint);
     let columns = Quat::<L>::load(&scratch.rotations[joint], at).columns();
     let position = Vec3::load(&scratch.positions[joint], at);
-    let times = |v: [f32; 3]| {
-        let [x, y, z] = v.map(L::splat);
-        columns[0].scale_add(x, columns[1].scale_add(y, columns[2].scale(z)))
-    };
-    let translation = position.plus(times(entry.offset));
-    if entry.general { (entry.linear.map(times), translation) } else { (columns, translation) }
+    let translation = position.plus(times(columns, entry.offset));
+    if entry.general {
+        let [x, y, z] = &entry.linear;
+        ([times(columns, *x), times(columns, *y), times(columns, *z)], translation)
+    } else {
+        (columns, translation)
+    }
 }
 
 /// Rotation and translation of the skinning matrix.
@@ -125,8 +151,8 @@ fn rotation_translation<L: Lanes>(entry: &PackedEntry, scratch: &Scratch, at: us
     let q = Quat::<L>::load(&scratch.rotations[joint], at);
     let translation = Vec3::load(&scratch.positions[joint], at).plus(q.rotate(Vec3::splat(entry.offset)));
     if entry.general {
-        let [x, y, z, w] = entry.rotation.map(L::splat);
-        (q.times(Quat::new(x, y, z, w)), translation)
+        let [x, y, z, w] = entry.rotation;
+        (q.times(Quat::new(L::splat(x), L::splat(y), L::splat(z), L::splat(w))), translation)
     } else {
         (q, translation)
     }

@@ -71,14 +71,23 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
                     for at in (0..BLOCK).step_by(L::N) {
                         // 2^-30: into a range where squares neither vanish nor overflow.
                         let small = L::splat(1.0 / (KEY_ONE * WEIGHT_ONE));
-                        let of = |c: usize| L::load_i32(&rows[c], at) * small;
-                        Quat::new(of(0), of(1), of(2), of(3)).normalize().store(out, at);
+                        let q = Quat::new(
+                            L::load_i32(&rows[0], at),
+                            L::load_i32(&rows[1], at),
+                            L::load_i32(&rows[2], at),
+                            L::load_i32(&rows[3], at),
+                        );
+                        q.scale(small).normalize().store(out, at);
                     }
                 } else if quad == joints {
                     for at in (0..BLOCK).step_by(L::N) {
                         let metres = L::load(&scale, at) * L::load(&block.leg, at) * L::splat(unit * KEY_ONE);
-                        let of = |c: usize| L::load_i32(&rows[c], at) * metres;
-                        Vec3::new(of(0), of(1), of(2)).store(&mut scratch.pelvis, at);
+                        let p = Vec3::new(
+                            L::load_i32(&rows[0], at),
+                            L::load_i32(&rows[1], at),
+                            L::load_i32(&rows[2], at),
+                        );
+                        p.scale(metres).store(&mut scratch.pelvis, at);
                     }
                 } else if quad == joints + 1 {
                     for (foot, out) in scratch.contact.iter_mut().enumerate().take(MAX_FEET) {
