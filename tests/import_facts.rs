@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use glam::DVec3;
 use serde_json::Value;
-use throng::import::{Imported, gltf};
+use throng::import::{Imported, Warning, gltf};
 use throng::rig::{Role, Side};
 
 /// Every glTF file of the data with its facts.
@@ -224,4 +224,81 @@ fn clip_times_and_poses_agree() {
     }
     println!("{clips} clips, {poses} positions");
     assert!(clips == 0 || (clips > 200 && poses > 200));
+}
+
+/// Box and vertex count of the skinned rest pose, as the manifest gives them with four digits.
+fn manifest_boxes(dir: &std::path::Path) -> HashMap<String, ([f64; 3], [f64; 3], usize)> {
+    let text = std::fs::read_to_string(dir.join("MANIFEST.md")).expect("manifest");
+    let mut out = HashMap::new();
+    let mut file = String::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("#### `").and_then(|rest| rest.strip_suffix('`')) {
+            file = name.to_owned();
+        }
+        let Some((_, rest)) = line.split_once("mesh box (") else { continue };
+        if !line.starts_with("- Rest facts") {
+            continue;
+        }
+        let (low, rest) = rest.split_once(")..(").expect("two corners");
+        let (high, rest) = rest.split_once("); ").expect("a count");
+        let corner = |text: &str| {
+            let values = text.split(", ").map(|v| v.parse::<f64>().expect("a number")).collect::<Vec<_>>();
+            [values[0], values[1], values[2]]
+        };
+        let count = rest.split(' ').next().expect("a count").parse().expect("a number");
+        out.insert(file.clone(), (corner(low), corner(high), count));
+    }
+    out
+}
+
+#[test]
+fn skinned_rest_boxes_agree() {
+    let Some(dir) = data::data_dir() else { return };
+    let boxes = manifest_boxes(&dir);
+    let mut checked = 0;
+    for (name, facts) in data::facts(&dir) {
+        let Some((low, high, count)) = boxes.get(&name) else { continue };
+        let imported = gltf::load(dir.join(&name)).expect("loads");
+        let dropped = |w: &Warning| matches!(w, Warning::MeshWithoutJoint { .. });
+        if facts["has_skin"] != true || imported.report.warnings.iter().any(dropped) {
+            continue;
+        }
+        let skeleton = &imported.character.skeleton;
+        let models = skeleton.model_matrices(&skeleton.rest_pose());
+        let (mut min, mut max, mut vertices) = (DVec3::MAX, DVec3::MIN, 0);
+        for mesh in &imported.character.meshes {
+            let skin = &imported.character.skins[mesh.skin];
+            let matrices = skin
+                .joints
+                .iter()
+                .zip(&skin.inverse_binds)
+                .map(|(&joint, bind)| models[usize::from(joint)].as_dmat4() * bind.as_dmat4())
+                .collect::<Vec<_>>();
+            vertices += mesh.positions.len();
+            for ((position, joints), weights) in mesh.positions.iter().zip(&mesh.joints).zip(&mesh.weights) {
+                let point = DVec3::from_array(position.map(f64::from));
+                let skinned = joints
+                    .iter()
+                    .zip(weights)
+                    .map(|(&entry, &weight)| {
+                        matrices[usize::from(entry)].transform_point3(point) * f64::from(weight)
+                    })
+                    .sum::<DVec3>();
+                let skinned = data::to_file_space(&imported, skinned);
+                (min, max) = (min.min(skinned), max.max(skinned));
+            }
+        }
+        // The facts count vertices that primitives share once per primitive.
+        assert!(
+            vertices == *count || (name.starts_with("vrm/") && vertices < *count),
+            "{name}: {vertices} {count}"
+        );
+        let size = DVec3::from_array(*high).distance(DVec3::from_array(*low));
+        let gap =
+            (min - DVec3::from_array(*low)).abs().max((max - DVec3::from_array(*high)).abs()).max_element();
+        assert!(gap < 1e-3 * size, "{name}: {min}..{max} instead of {low:?}..{high:?}");
+        checked += 1;
+    }
+    println!("{checked} boxes");
+    assert!(checked >= 15, "{checked}");
 }

@@ -45,6 +45,16 @@ pub enum GroundName {
     HillsAndSteps,
 }
 
+impl GroundName {
+    /// As on the command line.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::HillsAndSteps => "hills-and-steps",
+        }
+    }
+}
+
 /// Options of `stress`.
 #[derive(Debug, Args)]
 pub struct StressArgs {
@@ -151,8 +161,17 @@ pub struct RenderArgs {
     /// What they stand on.
     #[arg(long, value_enum, default_value = "flat")]
     pub ground: GroundName,
+    /// Play clips as they are, on their own skeletons: no retargeting, no ground.
+    #[arg(long, conflicts_with_all = ["ground", "crowd"])]
+    pub raw: bool,
+    /// Where they start, metres.
+    #[arg(long, value_name = "X,Z", default_value = "0,0", allow_hyphen_values = true, value_parser = place)]
+    pub from: [f32; 2],
+    /// Which way they start, degrees to the left of +Z.
+    #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub turn: f32,
     /// Draw this many characters from a high camera.
-    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "at"], value_parser = clap::value_parser!(u32).range(1..=5000))]
+    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "camera"], value_parser = clap::value_parser!(u32).range(1..=5000))]
     pub crowd: Option<u32>,
     /// Samples per pixel edge.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=6))]
@@ -177,4 +196,10 @@ fn seconds(text: &str) -> Result<f32, String> {
         Ok(value) if (0.0..=86_400.0).contains(&value) => Ok(value),
         _ => Err(format!("`{text}` is not a time in seconds from 0 to 86400, such as 2.5")),
     }
+}
+
+fn place(text: &str) -> Result<[f32; 2], String> {
+    let number = |text: &str| text.trim().parse::<f32>().ok().filter(|value| value.abs() <= 1e5);
+    let place = text.split_once(',').and_then(|(x, z)| Some([number(x)?, number(z)?]));
+    place.ok_or_else(|| format!("`{text}` is not X,Z in metres, such as 3,-20"))
 }

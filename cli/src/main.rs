@@ -1,14 +1,16 @@
 //! The `throng` command: stress, bench, inspect, render.
 
 mod args;
+mod body;
 mod draw;
 mod inspect;
+mod live;
 mod output;
-mod pose;
 mod progress;
 mod render;
 mod source;
 mod table;
+mod terrain;
 
 use std::process::ExitCode;
 

@@ -1,17 +1,22 @@
 //! `render`: a PNG of characters.
 
+use std::f32::consts::{PI, TAU};
+
+use glam::Vec3;
 use serde::Serialize;
 use throng::clip::{FootContacts, Interval, RawClip};
 use throng::rig::Side;
 
-use crate::args::{GroundName, RenderArgs};
+use crate::args::RenderArgs;
+use crate::body::{Look, Pose};
 use crate::draw::camera::View;
 use crate::draw::sheet::{Format, Sheet};
-use crate::draw::{Scene, ground};
+use crate::draw::{Scene, character_colour};
+use crate::live::{Entrance, Live, STEP};
 use crate::output::{self, Failure};
-use crate::pose::{self, Look};
 use crate::progress;
 use crate::source::{self, Subject};
+use crate::terrain::Terrain;
 
 /// Pixels of a sheet beyond which no viewer opens it.
 const MOST_PIXELS: u64 = 100_000_000;
@@ -19,11 +24,16 @@ const MOST_PIXELS: u64 = 100_000_000;
 /// Different characters in a crowd of built-in ones.
 const MOST_DIFFERENT: usize = 40;
 
+/// Seconds that characters walk before the first picture, so that what is smoothed over time has settled.
+const WARM_UP: f32 = 1.0;
+
 #[derive(Serialize)]
 struct Report {
     output: String,
     character: String,
     clip: String,
+    ground: &'static str,
+    solved: bool,
     size: [u32; 2],
     times_s: Vec<f32>,
     cameras: Vec<String>,
@@ -42,12 +52,11 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     output::refuse_inputs(&options.output, &source::inputs(options))?;
-    let look = Look { bones: options.bones };
     let usual = if options.crowd.is_some() { [1280, 720] } else { [240, 320] };
     let format = Format { size: options.size.unwrap_or(usual), samples: options.samples };
     let (png, report) = match options.crowd {
-        Some(count) => crowd(options, count as usize, look, format)?,
-        None => single(options, &source::load(options)?, look, format)?,
+        Some(count) => crowd(options, count as usize, format)?,
+        None => single(options, format)?,
     };
     output::write_whole(&options.output, &png)?;
     if json {
@@ -58,64 +67,136 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn single(
-    options: &RenderArgs,
-    subject: &Subject,
-    look: Look,
-    format: Format,
-) -> Result<(Vec<u8>, Report), Failure> {
-    let clip = subject.clip(options.clip.as_deref())?;
+fn single(options: &RenderArgs, format: Format) -> Result<(Vec<u8>, Report), Failure> {
+    let mut subject = source::load(options)?;
+    subject.motions = vec![subject.motion(options.clip.as_deref())?.clone()];
+    let clip = &subject.motions[0].clip;
     let columns = if options.at.is_some() || clip.duration == 0.0 { 1 } else { u32::from(options.frames) };
     let times: Vec<f32> = match options.at {
         Some(time) => vec![time],
         // A loop's last pose is its first, so the end is left out.
         None => (0..columns).map(|column| clip.duration * column as f32 / columns as f32).collect(),
     };
-    let pixels = format.size.map(u64::from).iter().product::<u64>();
-    let pictures = u64::from(columns) * options.camera.len() as u64;
-    if pixels * pictures > MOST_PIXELS {
-        return Err(Failure::usage(
-            format!(
-                "{pictures} pictures of {} x {} pixels are too much for one sheet",
-                format.size[0], format.size[1]
-            ),
-            "take a smaller --size, fewer --frames or fewer cameras",
-        ));
-    }
-    let title = format!("{}   {}   {:.2} s", subject.character.name, clip.name, clip.duration);
+    refuse_giant(format, columns, options.camera.len())?;
+    let title = format!(
+        "{}   {}   {:.2} s   {}",
+        subject.body.character.name,
+        clip.name,
+        clip.duration,
+        if options.raw { "raw" } else { options.ground.label() }
+    );
+    let look = Look { bones: options.bones, colour: None };
+    let terrain = Terrain::new(options.ground)?;
     let mut sheet = Sheet::new(format, &options.camera, columns, &title);
     let bar = progress::bar(u64::from(columns), "drawing");
-    for (column, &time) in times.iter().enumerate() {
-        let mut scene = pose::single(subject, clip, time, look);
-        stand_on(&mut scene, options.ground, 2.6)?;
+    let mut draw = |column: usize, pose: &Pose| {
+        let mut scene = Scene {
+            solids: subject.body.solids(pose, look),
+            focus: pose.place,
+            heading: pose.heading,
+            extent: subject.body.extent,
+        };
+        let radius = 2.6 * scene.extent;
+        scene.solids.push(terrain.solid(scene.focus, radius));
+        let time = times[column];
         sheet.column(column as u32, &scene, &format!("{time:.2} s{}", contacts(clip, time)));
         bar.inc(1);
+    };
+    if options.raw {
+        let clip = subject.motions[0].rebound(&subject.body.character.skeleton)?;
+        for (column, &time) in times.iter().enumerate() {
+            draw(column, &subject.body.raw(&clip, time, look));
+        }
+    } else {
+        let cast = std::slice::from_ref(&subject);
+        let [x, z] = options.from;
+        // A whole number of cycles: the phase of the first picture is that of its time.
+        let warm_up = if clip.looping { (WARM_UP / clip.duration).ceil() * clip.duration } else { 0.0 };
+        let entrance = Entrance { subject: 0, x, z, yaw: options.turn.to_radians(), time: 0.0 };
+        let mut live = Live::new(cast, &[entrance], look, terrain.ground())?;
+        let mut now = -warm_up;
+        for (column, &time) in times.iter().enumerate() {
+            now = walk(&mut live, now, time)?;
+            draw(column, &live.pose(0)?.1);
+        }
     }
     bar.finish_and_clear();
-    Ok((png(&sheet, options)?, report(options, format, &subject.character.name, &clip.name, times)))
+    let name = subject.body.character.name.clone();
+    let clip = clip.name.clone();
+    Ok((png(&sheet, options)?, report(options, format, name, clip, times)))
 }
 
-fn crowd(
-    options: &RenderArgs,
-    count: usize,
-    look: Look,
-    format: Format,
-) -> Result<(Vec<u8>, Report), Failure> {
+/// Frames from time `now` to `time`; the last one is shorter so that it ends there.
+fn walk(live: &mut Live<'_>, now: f32, time: f32) -> Result<f32, Failure> {
+    let steps = ((time - now) / STEP).ceil().max(1.0);
+    let dt = (time - now) / steps;
+    for _ in 0..steps as u32 {
+        live.step(dt)?;
+    }
+    Ok(time)
+}
+
+fn crowd(options: &RenderArgs, count: usize, format: Format) -> Result<(Vec<u8>, Report), Failure> {
+    refuse_giant(format, 1, 1)?;
     let cast = source::cast(options, count.min(MOST_DIFFERENT))?;
     let (name, clip) = match cast.as_slice() {
-        [(subject, clip)] => (subject.character.name.clone(), clip.name.clone()),
+        [alone] => (alone.body.character.name.clone(), alone.motions[0].clip.name.clone()),
         _ => ("mixed".to_owned(), options.clip.clone().unwrap_or_else(|| "mixed".to_owned())),
     };
-    let mut scene = pose::crowd(&cast, count, look);
-    stand_on(&mut scene, options.ground, 3.0)?;
+    let terrain = Terrain::new(options.ground)?;
+    let look = Look { bones: options.bones, colour: Some(Vec3::ONE) };
+    let spread = cast.iter().map(|subject| 0.7 * subject.body.extent).fold(0.1, f32::max);
+    let entrances: Vec<Entrance> =
+        (0..count).map(|index| entrance(index, &cast, spread, options.from)).collect();
+    let mut live = Live::new(&cast, &entrances, look, terrain.ground())?;
+    let time = options.at.unwrap_or(WARM_UP);
+    let bar = progress::bar(1, "walking");
+    walk(&mut live, 0.0, time)?;
+    bar.finish_and_clear();
+    let mut solids = Vec::new();
+    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    for index in 0..count {
+        let (subject, pose) = live.pose(index)?;
+        (low, high) = (low.min(pose.place), high.max(pose.place));
+        solids.extend(subject.body.solids(&pose, Look { colour: Some(character_colour(index)), ..look }));
+    }
+    let extent = 0.5 * (high - low).with_y(0.0).max_element() + spread;
+    let mut scene = Scene { solids, focus: 0.5 * (low + high), heading: Vec3::Z, extent };
+    scene.solids.push(terrain.solid(scene.focus, 3.0 * extent));
     let mut sheet = Sheet::new(format, &[View::High], 1, "");
     sheet.column(0, &scene, "");
-    Ok((png(&sheet, options)?, report(options, format, &name, &clip, vec![0.0])))
+    Ok((png(&sheet, options)?, report(options, format, name, clip, vec![time])))
+}
+
+/// In a disc, evenly without rows, as the seeds of a sunflower; each at a phase and heading of its own.
+fn entrance(index: usize, cast: &[Subject], spread: f32, [x, z]: [f32; 2]) -> Entrance {
+    let subject = index % cast.len();
+    let (radius, angle) = (spread * (index as f32 / PI).sqrt(), index as f32 * PI * (3.0 - 5.0_f32.sqrt()));
+    Entrance {
+        subject,
+        x: x + radius * angle.sin(),
+        z: z + radius * angle.cos(),
+        yaw: (index as f32 * 0.754_877_7).fract() * TAU,
+        time: (index as f32 * 0.569_840_3).fract() * cast[subject].motions[0].clip.duration,
+    }
+}
+
+fn refuse_giant(format: Format, columns: u32, rows: usize) -> Result<(), Failure> {
+    let [width, height] = format.size;
+    let pictures = u64::from(columns) * rows as u64;
+    if u64::from(width) * u64::from(height) * pictures <= MOST_PIXELS {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("{pictures} pictures of {width} x {height} pixels are too much for one sheet"),
+        "take a smaller --size, fewer --frames or fewer cameras",
+    ))
 }
 
 /// Which parts of which foot the clip says are down: `L hb R .b` for both of the left one and the
 /// right ball.
 fn contacts(clip: &RawClip, time: f32) -> String {
+    let time = if clip.looping && clip.duration > 0.0 { time.rem_euclid(clip.duration) } else { time };
     let down = |intervals: &[Interval]| intervals.iter().any(|interval| interval.contains(time));
     let foot = |foot: &FootContacts| {
         let side = if foot.side == Side::Left { 'L' } else { 'R' };
@@ -126,25 +207,23 @@ fn contacts(clip: &RawClip, time: f32) -> String {
     clip.contacts.iter().flat_map(|contacts| &contacts.feet).map(foot).collect()
 }
 
-/// Puts ground under the scene, out to `reach` times its extent.
-fn stand_on(scene: &mut Scene, ground: GroundName, reach: f32) -> Result<(), Failure> {
-    let radius = reach * scene.extent;
-    scene.solids.push(match ground {
-        GroundName::Flat => ground::height_field(scene.focus, radius, 24, &|_, _| 0.0),
-        GroundName::HillsAndSteps => return Err(Failure::NotBuilt("render --ground hills-and-steps")),
-    });
-    Ok(())
-}
-
 fn png(sheet: &Sheet, options: &RenderArgs) -> Result<Vec<u8>, Failure> {
     sheet.png().map_err(|error| Failure::Output { path: options.output.clone(), what: error.to_string() })
 }
 
-fn report(options: &RenderArgs, format: Format, character: &str, clip: &str, times_s: Vec<f32>) -> Report {
+fn report(
+    options: &RenderArgs,
+    format: Format,
+    character: String,
+    clip: String,
+    times_s: Vec<f32>,
+) -> Report {
     Report {
         output: options.output.display().to_string(),
-        character: character.to_owned(),
-        clip: clip.to_owned(),
+        character,
+        clip,
+        ground: options.ground.label(),
+        solved: !options.raw,
         size: format.size,
         times_s,
         cameras: options.camera.iter().map(|view| view.label()).collect(),

@@ -1,22 +1,36 @@
-//! What is drawn: a character with its clips, built in or from files.
+//! What is drawn: bodies and motions, built in or from files.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use throng::clip::RawClip;
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::import::gltf;
-use throng::rig::{RawCharacter, RawSkeleton, Role, RoleMap};
+use throng::rig::{RawSkeleton, RoleMap, Side, Sole};
 
 use crate::args::RenderArgs;
+use crate::body::Body;
 use crate::output::Failure;
 use crate::progress;
 
-/// A character, and the clips that run on its skeleton.
-pub struct Subject {
-    pub character: RawCharacter,
+/// The skeleton that a clip was made for.
+#[derive(Debug)]
+pub struct Owner {
+    pub skeleton: RawSkeleton,
     pub roles: RoleMap,
-    pub clips: Vec<RawClip>,
-    rest: RawClip,
+}
+
+/// A clip with the skeleton that it was made for.
+#[derive(Clone, Debug)]
+pub struct Motion {
+    pub clip: RawClip,
+    pub owner: Rc<Owner>,
+}
+
+/// A body and what it may do.
+pub struct Subject {
+    pub body: Body,
+    pub motions: Vec<Motion>,
 }
 
 /// Builds that each rig comes in: suffix of the name, proportions.
@@ -65,56 +79,68 @@ pub fn inputs(options: &RenderArgs) -> Vec<PathBuf> {
     character.chain(options.clips.iter().cloned()).collect()
 }
 
-/// Loads what the options name. Clip files without a character are shown on their own skeletons.
+/// Loads what the options name: a body, and the motions of its own file and of the clip files, or else the
+/// built-in ones.
 pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
-    let mut subject = match (&options.character, options.clips.first()) {
-        (None, Some(first)) => from_file(first)?,
-        (None, None) => from_built_in(built_in(RigKind::ALL[0].name()), options)?,
-        (Some(name), _) if built_in(name).is_some() => from_built_in(built_in(name), options)?,
-        (Some(name), _) => from_file(Path::new(name))?,
-    };
-    let own = usize::from(options.character.is_none());
-    for path in options.clips.iter().skip(own) {
-        let other = from_file(path)?;
-        for clip in other.clips {
-            subject.clips.push(rebind(&clip, &other.character.skeleton, &subject.character.skeleton, path)?);
+    let mut motions = Vec::new();
+    let name = options.character.as_deref().unwrap_or(RigKind::ALL[0].name());
+    let built = built_in(name);
+    let body = match &built {
+        Some(built) => body_of(built),
+        None => {
+            let (body, own) = read(Path::new(name))?;
+            motions.extend(own);
+            body
         }
+    };
+    for path in &options.clips {
+        motions.extend(read(path)?.1);
     }
-    Ok(subject)
+    if motions.is_empty() {
+        // Only what will be drawn is synthesised; on its own body where there is one.
+        let kind = options.clip.as_deref().map_or(Ok(ClipKind::Walk), built_in_clip)?;
+        let built = built.unwrap_or_else(|| content::character(RigKind::ALL[0], &BodyPlan::adult()));
+        motions.push(motion_of(&built, kind));
+    }
+    Ok(Subject { body, motions })
 }
 
 /// Who is in a crowd and what each does: the character of the options, or else every rig and build
-/// with a mix of clips.
-pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<(Subject, RawClip)>, Failure> {
+/// with a mix of clips. Never empty.
+pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<Subject>, Failure> {
     if options.character.is_some() || !options.clips.is_empty() {
-        let subject = load(options)?;
-        let clip = subject.clip(options.clip.as_deref())?.clone();
-        return Ok(vec![(subject, clip)]);
+        let mut subject = load(options)?;
+        subject.motions = vec![subject.motion(options.clip.as_deref())?.clone()];
+        return Ok(vec![subject]);
     }
     const MIX: [ClipKind; 5] =
         [ClipKind::Walk, ClipKind::Idle, ClipKind::Jog, ClipKind::SlowWalk, ClipKind::Run];
     let named = options.clip.as_deref().map(built_in_clip).transpose()?;
     let bar = progress::bar(size as u64, "casting");
     let subject = |(index, built): (usize, BuiltIn)| {
-        let clip = content::clip(named.unwrap_or(MIX[index % MIX.len()]), &built);
+        let kind = named.unwrap_or(MIX[index % MIX.len()]);
         bar.inc(1);
-        (Subject::new(built.character, built.roles, Vec::new()), clip)
+        Subject { body: body_of(&built), motions: vec![motion_of(&built, kind)] }
     };
-    let cast = content::variants(1, size).into_iter().enumerate().map(subject).collect();
+    let cast = content::variants(1, size.max(1)).into_iter().enumerate().map(subject).collect();
     bar.finish_and_clear();
     Ok(cast)
 }
 
-fn from_built_in(built: Option<BuiltIn>, options: &RenderArgs) -> Result<Subject, Failure> {
-    let built = built
-        .ok_or_else(|| Failure::usage("no such built-in character", "`throng render --list` names them"))?;
-    // Only what will be drawn is synthesised.
-    let kind = options.clip.as_deref().map_or(Ok(ClipKind::Walk), built_in_clip)?;
-    let clips = vec![content::clip(kind, &built)];
-    Ok(Subject::new(built.character, built.roles, clips))
+fn body_of(built: &BuiltIn) -> Body {
+    let soles = Side::BOTH.map(|side| {
+        let sole = built.sole(side);
+        Some(Sole { heel: sole.heel.to_array(), ball: sole.ball.to_array() })
+    });
+    Body::new(built.character.clone(), built.roles.clone(), soles)
 }
 
-fn from_file(path: &Path) -> Result<Subject, Failure> {
+fn motion_of(built: &BuiltIn, kind: ClipKind) -> Motion {
+    let owner = Owner { skeleton: built.character.skeleton.clone(), roles: built.roles.clone() };
+    Motion { clip: content::clip(kind, built), owner: Rc::new(owner) }
+}
+
+fn read(path: &Path) -> Result<(Body, Vec<Motion>), Failure> {
     let loaded = gltf::load(path).map_err(|error| Failure::Input {
         path: path.to_owned(),
         what: error.kind.to_string(),
@@ -123,61 +149,50 @@ fn from_file(path: &Path) -> Result<Subject, Failure> {
     if loaded.character.skeleton.joints.is_empty() {
         return Err(Failure::input(path, "has no skeleton to draw"));
     }
-    Ok(Subject::new(loaded.character, loaded.roles, loaded.clips))
+    let owner = Rc::new(Owner { skeleton: loaded.character.skeleton.clone(), roles: loaded.roles.clone() });
+    let motions = loaded.clips.into_iter().map(|clip| Motion { clip, owner: Rc::clone(&owner) }).collect();
+    Ok((Body::new(loaded.character, loaded.roles, [None; 2]), motions))
 }
 
-/// The clip with its tracks on the joints of the same names.
-fn rebind(clip: &RawClip, from: &RawSkeleton, to: &RawSkeleton, path: &Path) -> Result<RawClip, Failure> {
-    let mut bound = clip.clone();
-    bound.tracks.retain_mut(|track| {
-        let name = from.joints.get(usize::from(track.joint)).map(|joint| joint.name.as_str());
-        let joint = name.and_then(|name| to.find(name));
-        track.joint = joint.unwrap_or(track.joint);
-        joint.is_some()
-    });
-    bound.tracks.sort_by_key(|track| track.joint);
-    if 2 * bound.tracks.len() < clip.tracks.len() {
-        return Err(Failure::Input {
-            path: path.to_owned(),
-            what: format!(
-                "clip {:?} fits {} of {} animated joints of the character",
-                clip.name,
-                bound.tracks.len(),
-                clip.tracks.len()
-            ),
-            hint: Some("name a character of the same skeleton with --character".to_owned()),
+impl Motion {
+    /// The clip with its tracks on the joints of the same names, for drawing it without retargeting.
+    pub fn rebound(&self, to: &RawSkeleton) -> Result<RawClip, Failure> {
+        let mut bound = self.clip.clone();
+        if self.owner.skeleton == *to {
+            return Ok(bound);
+        }
+        bound.tracks.retain_mut(|track| {
+            let joint = self.owner.skeleton.joints.get(usize::from(track.joint));
+            let joint = joint.and_then(|joint| to.find(&joint.name));
+            track.joint = joint.unwrap_or(track.joint);
+            joint.is_some()
         });
+        bound.tracks.sort_by_key(|track| track.joint);
+        let (have, need) = (bound.tracks.len(), self.clip.tracks.len());
+        if 2 * have < need {
+            return Err(Failure::usage(
+                format!("clip {:?} fits {have} of {need} animated joints of the character", self.clip.name),
+                "without --raw it is retargeted",
+            ));
+        }
+        Ok(bound)
     }
-    Ok(bound)
 }
 
 impl Subject {
-    fn new(character: RawCharacter, roles: RoleMap, clips: Vec<RawClip>) -> Self {
-        let rest = RawClip { name: "rest pose".to_owned(), ..RawClip::default() };
-        Self { character, roles, clips, rest }
-    }
-
-    /// The clip of that name; without a name the walk, or the first one, or the rest pose.
-    pub fn clip(&self, name: Option<&str>) -> Result<&RawClip, Failure> {
+    /// The motion of that name; without a name a walk, or the first one.
+    pub fn motion(&self, name: Option<&str>) -> Result<&Motion, Failure> {
         let called = |wanted: &str| {
             let lower = wanted.to_lowercase();
-            let exact = self.clips.iter().find(|clip| clip.name == wanted);
-            exact.or_else(|| self.clips.iter().find(|clip| clip.name.to_lowercase().contains(&lower)))
+            let exact = self.motions.iter().find(|motion| motion.clip.name == wanted);
+            exact.or_else(|| {
+                self.motions.iter().find(|motion| motion.clip.name.to_lowercase().contains(&lower))
+            })
         };
+        let known = || self.motions.iter().map(|motion| motion.clip.name.clone()).collect::<Vec<_>>();
         match name {
-            Some(wanted) => called(wanted).ok_or_else(|| {
-                no_clip(wanted, &self.clips.iter().map(|clip| clip.name.clone()).collect::<Vec<_>>())
-            }),
-            None => Ok(called("walk").or(self.clips.first()).unwrap_or(&self.rest)),
+            Some(wanted) => called(wanted).ok_or_else(|| no_clip(wanted, &known())),
+            None => called("walk").or(self.motions.first()).ok_or_else(|| no_clip("walk", &[])),
         }
-    }
-
-    /// The joint that carries the body: by role, else the first one that branches.
-    pub fn hips(&self) -> usize {
-        let joints = &self.character.skeleton.joints;
-        let children =
-            |index: usize| joints.iter().filter(|j| j.parent.map(usize::from) == Some(index)).count();
-        let branching = || (0..joints.len()).find(|&index| children(index) > 1);
-        self.roles.joint(Role::Hips).map(usize::from).or_else(branching).unwrap_or(0)
     }
 }

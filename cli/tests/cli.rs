@@ -300,15 +300,51 @@ fn a_character_from_a_file_stands_upright_on_its_mesh() {
 }
 
 #[test]
-fn clips_of_another_skeleton_are_refused_in_words() {
+fn raw_clips_of_another_skeleton_are_refused_in_words() {
     let (Some(file), Some(clips)) = (data("gltf/ozz_pab/pab_arnaud.glb"), data("gltf/khronos/Fox.glb"))
     else {
         return;
     };
     let [file, clips] = [&file, &clips].map(|path| path.to_str().unwrap_or_default());
-    let output = throng(&["render", "--character", file, "--clips", clips]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("--character"), "{}", stderr(&output));
+    let output = throng(&["render", "--raw", "--character", file, "--clips", clips]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("retargeted"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_clip_of_another_rig_moves_the_built_in_body() {
+    let Some(clips) = data("gltf/ozz_pab/pab_locomotions.glb") else {
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = [
+        "--clips",
+        clips.to_str().unwrap_or_default(),
+        "--clip",
+        "walk",
+        "--frames",
+        "2",
+        "--size",
+        "200x200",
+    ];
+    let sheet = draw(directory.path(), "a.png", &[&arguments[..], &["--camera", "front"]].concat());
+    for left in [0, 202] {
+        let cell = image::imageops::crop_imm(&sheet, left, 16, 200, 200).to_image();
+        let pixels = subject(&cell);
+        let (top, bottom) = range(pixels.iter().map(|p| p.1));
+        assert!(pixels.len() > 1500 && bottom - top > 100, "{} pixels, {top}..{bottom}", pixels.len());
+    }
+}
+
+#[test]
+fn the_solved_walk_on_flat_ground_looks_like_the_raw_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["--at", "0.3", "--camera", "side", "--size", "200x200"];
+    let solved = subject(&draw(directory.path(), "solved.png", &arguments));
+    let raw = subject(&draw(directory.path(), "raw.png", &[&arguments[..], &["--raw"]].concat()));
+    let same = solved.iter().filter(|pixel| raw.contains(pixel)).count() as f32;
+    let share = same / solved.len().max(raw.len()) as f32;
+    assert!(share > 0.85, "only {share} of the silhouette agree");
 }
 
 #[test]

@@ -206,7 +206,7 @@ mod tests {
             });
         }
         let motion = RootMotion::from_keys(&poses, 3.0);
-        for dt in [1.0 / 60.0, 1.0 / 37.0, 0.3, 1.0] {
+        for dt in [1.0f32 / 60.0, 1.0 / 37.0, 0.3, 1.0] {
             let mut pose = Planar::default();
             let mut t = 0.0f32;
             while t < 3.0 {

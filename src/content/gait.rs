@@ -37,10 +37,13 @@ pub struct Gait {
     pub ball_up: f64,
     /// Share of a stance that the foot is ahead of the body.
     pub ahead: f64,
-    /// Toes up at heel strike; heel up when the ball leaves; in mid-swing.
+    /// Toes up at heel strike; heel up when the ball leaves, early in the swing, in mid-swing.
     pub strike: f64,
     pub push: f64,
+    pub fold: f64,
     pub mid_pitch: f64,
+    /// Share of a swing's way that the foot is held back shortly before it lands.
+    pub late: f64,
     /// Extra height of the ankle in the swing, and when.
     pub lift: f64,
     pub lift_peak: f64,
@@ -90,6 +93,8 @@ impl Gait {
             ahead: 0.428,
             strike: 0.31 * pace.powf(0.7),
             push: 0.80 * pace.powf(0.35),
+            late: 0.0,
+            fold: 0.72 * pace.powf(0.35),
             mid_pitch: 0.12,
             lift: 0.045,
             lift_peak: 0.32,
@@ -102,12 +107,12 @@ impl Gait {
             pelvis_list: 0.06 * pace.powf(0.5),
             pelvis_tilt: 0.03,
             chest_yaw: 0.065 * pace.powf(0.6),
-            lean: 0.02 + 0.03 * pace,
+            lean: 0.01 + 0.02 * pace,
             nod: 0.012 * pace,
             arm_mean: -0.05,
             arm_swing: 0.33 * pace,
             elbow: 0.32 + 0.08 * pace,
-            elbow_swing: 0.20 * pace,
+            elbow_swing: 0.16 * pace,
             abduct: 0.15,
             curl: 0.45,
             head: 0.03,
@@ -120,18 +125,20 @@ impl Gait {
     pub fn run(speed: f64) -> Self {
         let speed = speed.clamp(0.6, 2.2);
         let pace = (speed - 0.85) / 0.45;
-        let ball_up = (0.40 - 0.06 * pace).clamp(0.24, 0.44);
+        let ball_up = (0.39 - 0.05 * pace).clamp(0.24, 0.43);
         Self {
             speed,
             period: 2.50 * (speed / 0.85).powf(-0.18),
             turn: 0.0,
             ball_down: 0.05,
-            heel_up: 0.46 * ball_up,
+            heel_up: 0.44 * ball_up,
             ball_up,
-            ahead: 0.36,
+            ahead: 0.37,
             strike: 0.16,
-            push: mix(0.92, 1.06, pace),
-            mid_pitch: mix(0.75, 1.0, pace),
+            push: mix(0.95, 1.12, pace),
+            late: mix(0.025, 0.04, pace),
+            fold: mix(1.15, 1.45, pace),
+            mid_pitch: mix(0.50, 0.62, pace),
             lift: mix(0.14, 0.22, pace),
             lift_peak: 0.31,
             width: 0.45,
@@ -152,7 +159,7 @@ impl Gait {
             abduct: 0.24,
             curl: 1.15,
             head: 0.02,
-            knee: 0.22,
+            knee: 0.17,
             crouch: 0.0,
         }
     }
@@ -208,7 +215,9 @@ impl Walker {
             lift: gait.lift * leg,
             lift_peak: gait.lift_peak,
             clearance: 0.02 * leg,
+            fold: gait.fold,
             mid_pitch: gait.mid_pitch,
+            late: gait.late,
         };
         let mut walker = Self {
             leg,

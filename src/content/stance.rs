@@ -68,8 +68,11 @@ pub(super) struct Swing {
     pub lift_peak: f64,
     /// Sole over the ground in mid-swing, metres.
     pub clearance: f64,
-    /// Pitch of the foot (heel up) in mid-swing, radians.
+    /// Pitch of the foot (heel up) early and in the middle of the swing, radians.
+    pub fold: f64,
     pub mid_pitch: f64,
+    /// Share of the way that the foot is held back shortly before it lands.
+    pub late: f64,
 }
 
 /// A foot at one moment.
@@ -94,6 +97,7 @@ struct Flight {
     vb: DVec3,
     lift: f64,
     peak: f64,
+    late: f64,
     push: f64,
     push_rate: f64,
     toe_up: f64,
@@ -200,6 +204,7 @@ impl Flight {
         let pitch = Spline::clamped(
             &[
                 (start, from.push),
+                (start + 0.27 * span, swing.fold),
                 (start + 0.55 * span, swing.mid_pitch),
                 (start + 0.84 * span, -to.strike * 1.12),
                 (end, -to.strike),
@@ -219,6 +224,7 @@ impl Flight {
             vb: turning(&b, shape.heel, to.strike_rate()),
             lift: swing.lift,
             peak: swing.lift_peak,
+            late: swing.late,
             push: from.push,
             push_rate,
             toe_up: to.strike * TOE_UP,
@@ -257,6 +263,7 @@ impl Flight {
             axis(self.a.y, self.va.y, self.b.y, self.vb.y),
             axis(self.a.z, self.va.z, self.b.z, self.vb.z),
         );
+        ankle += (self.a - self.b).with_y(0.0) * (self.late * bump(0.8, u));
         ankle.y += self.lift * bump(self.peak, u);
         // The toes come back from their bend in the first part and are drawn up for the strike.
         let back = 0.45;

@@ -48,7 +48,14 @@ const ALWAYS: f64 = 1000.0;
 impl<'a> Stand<'a> {
     pub fn new(anatomy: &'a Anatomy) -> Self {
         let leg = anatomy.leg();
-        let swing = Swing { lift: 0.05 * leg, lift_peak: 0.42, clearance: 0.025 * leg, mid_pitch: 0.22 };
+        let swing = Swing {
+            lift: 0.05 * leg,
+            lift_peak: 0.42,
+            clearance: 0.025 * leg,
+            fold: 0.38,
+            mid_pitch: 0.20,
+            late: 0.0,
+        };
         let mut stand = Self { anatomy, leg, swing, drop: 0.0 };
         let drop = steady_drop(anatomy, &stand.idle(), KNEE);
         stand.drop = drop;

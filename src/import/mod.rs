@@ -3,6 +3,7 @@
 //! A reader decodes its format; then constant scale is folded, roles are proposed, axes and units are converted once,
 //! and clips are told apart by where their travel is. All importers share those steps.
 
+mod check;
 mod conventions;
 mod error;
 mod fold;
@@ -40,12 +41,7 @@ fn finish(
     mut clips: Vec<RawClip>,
     mut report: ImportReport,
 ) -> Result<Imported, Refusal> {
-    if !character.skeleton.joints.is_empty() {
-        character.skeleton.validate()?;
-    }
-    for clip in &clips {
-        clip.validate(&character.skeleton)?;
-    }
+    check::check(&character, &clips)?;
     let mut names = character.skeleton.joints.iter().map(|joint| joint.name.as_str()).collect::<Vec<_>>();
     names.sort_unstable();
     let mut twice = names
@@ -65,32 +61,6 @@ fn finish(
     report.conversion = conventions::convert(&mut character, &mut clips, &roles, &mut report.warnings);
     report.mesh_space = mesh_space::align(&mut character);
     motion::classify(&character.skeleton, &roles, &mut clips, &mut report.warnings);
-    check(&character, &clips)?;
+    check::check(&character, &clips)?;
     Ok(Imported { character, clips, roles, report })
-}
-
-/// Huge but finite numbers of a file may have overflowed in the steps above.
-fn check(character: &RawCharacter, clips: &[RawClip]) -> Result<(), Refusal> {
-    if !character.skeleton.joints.is_empty() {
-        character.skeleton.validate()?;
-    }
-    for clip in clips {
-        clip.validate(&character.skeleton)?;
-    }
-    for (skin, data) in character.skins.iter().enumerate() {
-        if !data.inverse_binds.iter().all(|matrix| matrix.is_finite()) {
-            return Err(Refusal::Skin { skin, reason: "an inverse bind matrix is not finite".to_owned() });
-        }
-    }
-    for (index, mesh) in character.meshes.iter().enumerate() {
-        if !mesh.positions.iter().flatten().all(|value| value.is_finite()) {
-            return Err(Refusal::Mesh {
-                mesh: index,
-                name: mesh.name.clone(),
-                primitive: 0,
-                reason: "a position is not finite".to_owned(),
-            });
-        }
-    }
-    Ok(())
 }

@@ -104,6 +104,7 @@ impl Builder {
     }
 
     /// As GLB with one more buffer after that of the binary chunk.
+    #[allow(dead_code)]
     pub fn glb_with_second_buffer(mut self, buffer: Value) -> Vec<u8> {
         self.second = Some(buffer);
         self.glb()

@@ -11,10 +11,14 @@ pub fn height_field(centre: Vec3, radius: f32, cells: u32, height: &dyn Fn(f32, 
     // Lines of the grid stay where they are in the world while the centre moves.
     let snap = |v: f32| (v / step).round() * step - radius;
     let (left, near) = (snap(centre.x), snap(centre.z));
-    let corner = |row: u32, column: u32| {
-        let (x, z) = (left + column as f32 * step, near + row as f32 * step);
-        Vec3::new(x, height(x, z), z)
-    };
+    let side = cells + 1;
+    let points: Vec<Vec3> = (0..side * side)
+        .map(|index| {
+            let (x, z) = (left + (index % side) as f32 * step, near + (index / side) as f32 * step);
+            Vec3::new(x, height(x, z), z)
+        })
+        .collect();
+    let corner = |row: u32, column: u32| points[(row * side + column) as usize];
     // A normal per triangle: smoothed ones would round off the edges of stairs.
     let mut positions = Vec::with_capacity(6 * (cells * cells) as usize);
     let mut normals = Vec::with_capacity(positions.capacity());

@@ -46,7 +46,7 @@ impl Sheet {
             let mut cell = lit.draw(&camera, width, height, self.format.samples);
             let line = if row == 0 { label } else { "" };
             text::write(&mut cell, 4, 4, 1, INK, line);
-            if column == 0 {
+            if column == 0 && self.views.len() > 1 {
                 text::write(&mut cell, 4, height.saturating_sub(12), 1, INK, &view.label());
             }
             let at = [column * (width + GAP), top + row as u32 * (height + GAP)];

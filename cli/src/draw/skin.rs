@@ -1,31 +1,30 @@
-//! Linear-blend skinning of one raw mesh: vertex = sum of weight x (model x inverse bind) x rest vertex.
+//! Linear-blend skinning of one raw mesh: vertex = sum of weight x palette entry x rest vertex.
 
 use glam::{Mat3, Mat4, Vec3};
 use throng::rig::{MAX_INFLUENCES, RawMesh, RawSkin};
 
 use super::bones::{Sides, side_colours};
-use super::{Solid, Surface};
+use super::{Solid, Surface, srgb};
 
-/// Colours per vertex by the side of the body that its joints are on, mixed into `base`, so that the
-/// legs can be told apart.
-pub fn tints(mesh: &RawMesh, skin: &RawSkin, sides: &Sides, base: Vec3) -> Vec<Vec3> {
+/// Colours per vertex by the side of the body that its joints are on, so that the legs can be told apart.
+pub fn tints(mesh: &RawMesh, skin: &RawSkin, sides: &Sides) -> Vec<Vec3> {
     let colours = side_colours();
     let side = |entry: &u16| colours[sides.of(skin.joints[usize::from(*entry)])];
     let tint = |(entries, weights): (&[u16; MAX_INFLUENCES], &[f32; MAX_INFLUENCES])| {
         let mixed: Vec3 = entries.iter().zip(weights).map(|(entry, weight)| side(entry) * *weight).sum();
-        base.lerp(mixed, 0.75)
+        srgb(0x008c_9096).lerp(mixed, 0.75)
     };
     mesh.joints.iter().zip(&mesh.weights).map(tint).collect()
 }
 
-/// The mesh in the pose `models` (world space, one per joint of the skeleton).
-pub fn solid(mesh: &RawMesh, skin: &RawSkin, models: &[Mat4], surface: Surface) -> Solid {
-    let palette: Vec<Mat4> = skin
-        .joints
-        .iter()
-        .zip(&skin.inverse_binds)
-        .map(|(&joint, &inverse_bind)| models[usize::from(joint)] * inverse_bind)
-        .collect();
+/// Skinning matrices of a pose given as world matrices of all joints.
+pub fn palette(skin: &RawSkin, models: &[Mat4]) -> Vec<Mat4> {
+    let entries = skin.joints.iter().zip(&skin.inverse_binds);
+    entries.map(|(&joint, &inverse_bind)| models[usize::from(joint)] * inverse_bind).collect()
+}
+
+/// The mesh as its skin's `palette` poses it, in the palette's space.
+pub fn solid(mesh: &RawMesh, palette: &[Mat4], surface: Surface) -> Solid {
     let mut positions = Vec::with_capacity(mesh.positions.len());
     let mut normals = Vec::with_capacity(mesh.positions.len());
     for (index, &position) in mesh.positions.iter().enumerate() {

@@ -1,0 +1,126 @@
+//! Bodies in a crowd: retargeted, on the ground, through the same frame that `stress` runs.
+
+use glam::{Mat4, Quat, Vec3, Vec4};
+use throng::crowd::{
+    Crowd, CrowdConfig, Frame, Ground, Handle, PaletteFormat, Play, PoseHeader, Roots, Serial, Stage,
+    WorldTransform,
+};
+use throng::error::BuildError;
+use throng::retarget::{BindSource, bind};
+use throng::rig::{ReferencePose, Rig, RigSource};
+
+use crate::body::{Body, Look, Pose};
+use crate::output::Failure;
+use crate::source::{Motion, Subject};
+
+/// Seconds of one frame.
+pub const STEP: f32 = 1.0 / 60.0;
+
+/// Who stands where, and how far into the clip.
+pub struct Entrance {
+    /// Index into the cast.
+    pub subject: usize,
+    pub x: f32,
+    pub z: f32,
+    /// Radians to the left of +Z.
+    pub yaw: f32,
+    /// Seconds into the clip.
+    pub time: f32,
+}
+
+/// A crowd that is drawn.
+pub struct Live<'a> {
+    cast: &'a [Subject],
+    crowd: Crowd,
+    /// For each character its subject, and a handle for each skin that is drawn: a character of the crowd has
+    /// one skin, so a body of several is as many characters on one spot.
+    actors: Vec<(usize, Vec<Handle>)>,
+    ground: &'a dyn Ground,
+}
+
+impl<'a> Live<'a> {
+    /// Builds rigs, binds the first motion of each subject, and places everyone.
+    pub fn new(
+        cast: &'a [Subject],
+        entrances: &[Entrance],
+        look: Look,
+        ground: &'a dyn Ground,
+    ) -> Result<Self, Failure> {
+        let mut crowd = Crowd::new(CrowdConfig { format: PaletteFormat::Mat3x4, ..CrowdConfig::default() });
+        let mut bound = Vec::with_capacity(cast.len());
+        for subject in cast {
+            bound.push(admit(&mut crowd, subject).map_err(|error| unfit(&subject.body, &error))?);
+        }
+        let mut actors = Vec::with_capacity(entrances.len());
+        for entrance in entrances {
+            let body = &cast[entrance.subject].body;
+            let (rig, clip) = bound[entrance.subject];
+            let place = WorldTransform::standing(entrance.x, entrance.z, entrance.yaw);
+            let play = Play { time: entrance.time, ..Play::new(clip) };
+            let spawn = |skin: usize| crowd.spawn(rig, skin, place, &[play]);
+            let handles: Result<Vec<Handle>, BuildError> = body.skins(look).into_iter().map(spawn).collect();
+            actors.push((entrance.subject, handles.map_err(|error| unfit(body, &error))?));
+        }
+        Ok(Self { cast, crowd, actors, ground })
+    }
+
+    /// One frame.
+    pub fn step(&mut self, dt: f32) -> Result<(), Failure> {
+        let frame = Frame { dt, roots: Roots::OnGround, ground: self.ground, until: Stage::Palette };
+        self.crowd.frame(frame, &Serial).map_err(|error| Failure::Check(error.to_string()))
+    }
+
+    /// Subject and pose of a character, as the last frame left it in its output slots.
+    pub fn pose(&self, actor: usize) -> Result<(&'a Subject, Pose), Failure> {
+        let (subject, handles) = &self.actors[actor];
+        let subject = &self.cast[*subject];
+        let mut pose = Pose { palettes: Vec::new(), place: Vec3::ZERO, heading: Vec3::Z };
+        for &handle in handles {
+            let (header, palette) =
+                self.crowd.pose(handle).map_err(|error| Failure::Check(error.to_string()))?;
+            let root = root(&header);
+            pose.place = root.w_axis.truncate();
+            pose.heading = root.transform_vector3(Vec3::Z).with_y(0.0).normalize_or(Vec3::Z);
+            pose.palettes.push(palette.chunks_exact(48).map(|entry| root * entry3x4(entry)).collect());
+        }
+        Ok((subject, pose))
+    }
+}
+
+fn admit(
+    crowd: &mut Crowd,
+    subject: &Subject,
+) -> Result<(throng::crowd::RigId, throng::crowd::ClipId), BuildError> {
+    let body = &subject.body;
+    let source = RigSource { soles: body.soles, ..RigSource::new(&body.character, &body.roles) };
+    let rig = Rig::build(&source)?;
+    let Motion { clip, owner } = &subject.motions[0];
+    let reference = ReferencePose::aligned(&owner.skeleton, &owner.roles);
+    let from = BindSource { skeleton: &owner.skeleton, roles: &owner.roles, reference: &reference };
+    let bound = bind(from, clip, &rig)?;
+    Ok((crowd.add_rig(rig)?, crowd.add_clip(bound)?))
+}
+
+fn unfit(body: &Body, error: &BuildError) -> Failure {
+    Failure::Input {
+        path: body.character.name.clone().into(),
+        what: format!("cannot join a crowd: {error}"),
+        hint: Some("--raw draws it as it is, on its own skeleton, with nothing solved".to_owned()),
+    }
+}
+
+fn root(header: &PoseHeader) -> Mat4 {
+    Mat4::from_rotation_translation(Quat::from_array(header.rotation), Vec3::from(header.position))
+}
+
+/// Three rows of four.
+fn entry3x4(bytes: &[u8]) -> Mat4 {
+    let value = |at: usize| {
+        let mut four = [0; 4];
+        four.copy_from_slice(&bytes[4 * at..4 * at + 4]);
+        f32::from_ne_bytes(four)
+    };
+    let row =
+        |row: usize| Vec4::new(value(4 * row), value(4 * row + 1), value(4 * row + 2), value(4 * row + 3));
+    Mat4::from_cols(row(0), row(1), row(2), Vec4::W).transpose()
+}
