@@ -140,6 +140,25 @@ impl RootMotion {
         self.keys[key].then(self.twists[key].exp(time - key as f32 * step))
     }
 
+    /// The constant twist that makes the displacement of a step: see [`displacement`](Self::displacement). Within one
+    /// key interval it is that interval's own.
+    pub fn mean_twist(&self, from: f32, elapsed: f32, looping: bool) -> Twist {
+        let to = from + elapsed;
+        if let (true, Some(step)) = (from >= 0.0 && to >= 0.0 && to < self.duration, self.step()) {
+            let key = (from / step) as usize;
+            if key == (to / step) as usize
+                && let Some(twist) = self.twists.get(key)
+            {
+                return *twist;
+            }
+        }
+        if elapsed == 0.0 { Twist::default() } else { self.displacement(from, elapsed, looping).log(elapsed) }
+    }
+
+    fn step(&self) -> Option<f32> {
+        (!self.twists.is_empty() && self.duration > 0.0).then(|| self.duration / self.twists.len() as f32)
+    }
+
     /// Displacement from clip time `from` over `elapsed` seconds of clip time (either sign), in the axes of where
     /// it starts. A loop runs on over its ends; another clip stops there.
     pub fn displacement(&self, from: f32, elapsed: f32, looping: bool) -> Planar {

@@ -10,8 +10,14 @@ use super::output::{PackedSkin, PaletteFormat};
 use super::scratch::Scratch;
 use super::stages::{Proportions, advance, feet, model, palette, sample};
 use super::store::WorldTransform;
-use crate::lanes::{BLOCK, Lanes, Line, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence};
+use crate::lanes::{
+    BLOCK, Lanes, Line, LineTargets, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence,
+};
 use crate::rig::{MAX_FEET, Topology};
+
+/// Bytes of a topology's clip rows from which the next block's keys are asked for ahead. Below, they stay in a
+/// core's second-level cache, and asking costs a tenth of the frame for nothing (ARCHITECTURE.md, experiments).
+const PREFETCH_FROM: usize = 1 << 20;
 
 /// Who moves the characters' roots.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,10 +134,11 @@ impl BlockJob<'_> {
     /// Takes all blocks of the job through the frame.
     pub fn run(&mut self) {
         let data = &self.shared.topologies[self.topology];
+        let ahead = self.shared.prefetch
+            && self.shared.frame.until >= Stage::Sample
+            && data.library.bytes() > PREFETCH_FROM;
         for at in 0..self.blocks.len() {
-            if self.shared.prefetch
-                && let Some(next) = self.blocks.get(at + 1)
-            {
+            if ahead && let Some(next) = self.blocks.get(at + 1) {
                 prefetch_keys(next, &data.library, self.shared.frame.dt);
             }
             run_block(self.shared, data, &mut self.blocks[at], self.scratch);
@@ -285,7 +292,7 @@ fn write_key(shared: &Shared<'_>, block: &mut Block, pose: &Scratch, dump: &mut 
     let header = header_rows(shared.time, block, pose);
     let mut lane = 0;
     let tokens: [&mut Option<SlotToken>; BLOCK] = block.tokens.each_mut();
-    let mut out: [&mut [Line]; BLOCK] = tokens.map(|token| {
+    let out: [&mut [Line]; BLOCK] = tokens.map(|token| {
         let own = live & (1 << lane) != 0 && rigs[lane] == rig && skins[lane] == skin;
         lane += 1;
         match token {
@@ -293,6 +300,7 @@ fn write_key(shared: &Shared<'_>, block: &mut Block, pose: &Scratch, dump: &mut 
             _ => spare.next().unwrap_or_default(),
         }
     });
+    let mut out = LineTargets::new(out);
     write_header(shared.simd, &header, &mut out, shared.stream);
     palette::palette(shared.simd, packed, shared.format, pose, &mut out, shared.stream);
 }
@@ -307,11 +315,11 @@ fn header_rows(time: f32, block: &Block, pose: &Scratch) -> [Row; BLOCK] {
 }
 
 per_isa! {
-    fn write_header<'a>(rows: &[Row; BLOCK], out: &mut [&'a mut [Line]; BLOCK], stream: bool) = header_kernel;
+    fn write_header(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, stream: bool) = header_kernel;
 }
 
 #[inline(always)]
-fn header_kernel<L: Lanes>(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], stream: bool) {
+fn header_kernel<L: Lanes>(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, stream: bool) {
     L::transpose_out(rows, out, 0, stream);
 }
 

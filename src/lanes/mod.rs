@@ -30,7 +30,7 @@ pub use isa::{Isa, IsaError, Mode, Simd};
 pub(crate) use isa::{Level, per_isa};
 pub use math::{Quat, Vec3, exp_neg, lerp, sin_cos_small};
 pub(crate) use portable::Portable;
-pub use slots::{Line, SlotBuffer, SlotToken, SlotWriter};
+pub use slots::{Line, LineTargets, SlotBuffer, SlotToken, SlotWriter};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Ymm, Zmm};
 
@@ -135,7 +135,7 @@ pub trait Lanes:
     /// Turns 16 rows of 16 lanes into 16 rows of 16 values: `lines[c][r] = rows[r][c]`.
     fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]);
     /// Turns 16 rows into line `line` of each of the 16 destinations; `stream` writes around the cache.
-    fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool);
+    fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool);
     /// Mixes group `group` of all pairs of one character: `sum of left * w0 + right * w1`, exact, as 32-bit
     /// integers in the bits of two rows, in the order in which interleaving leaves them: `even` gets quads
     /// 0, 2, 4, 6, `odd` quads 1, 3, 5, 7.

@@ -6,7 +6,7 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 
 use wide::{f32x4, i16x8, i32x4};
 
-use super::{BLOCK, KeyGroup, KeyPair, Lanes, Line, Row};
+use super::{BLOCK, KeyGroup, KeyPair, Lanes, Line, LineTargets, Row};
 
 /// Four lanes on any target.
 #[derive(Clone, Copy)]
@@ -169,7 +169,7 @@ impl Lanes for Portable {
         }
     }
     #[inline(always)]
-    fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool) {
+    fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
         // Four lines at a time, so that each is written whole.
         for c in 0..4 {
             let mut lines = [Line::ZERO; 4];
@@ -179,7 +179,7 @@ impl Lanes for Portable {
                 }
             }
             for (k, value) in lines.iter().enumerate() {
-                value.put(&mut out[4 * c + k][line], stream);
+                value.put(out.line(4 * c + k, line), stream);
             }
         }
     }

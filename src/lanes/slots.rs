@@ -162,6 +162,37 @@ impl SlotWriter<'_> {
     }
 }
 
+/// Sixteen destinations of equal length, one per lane of a block: what a transposed row of lines is written to.
+#[derive(Debug)]
+pub struct LineTargets<'a> {
+    bases: [*mut Line; super::BLOCK],
+    lines: usize,
+    lent: PhantomData<&'a mut [Line]>,
+}
+
+impl<'a> LineTargets<'a> {
+    /// As long as the shortest of them. Checked once here, so that writing checks one index for all sixteen: a
+    /// check per line took a tenth of the palette stage.
+    pub fn new(targets: [&'a mut [Line]; super::BLOCK]) -> Self {
+        let lines = targets.iter().map(|lines| lines.len()).min().unwrap_or(0);
+        Self { bases: targets.map(|lines| lines.as_mut_ptr()), lines, lent: PhantomData }
+    }
+
+    /// Lines of each destination.
+    pub fn line_count(&self) -> usize {
+        self.lines
+    }
+
+    /// Line `line` of the destination of `lane`.
+    #[inline(always)]
+    pub fn line(&mut self, lane: usize, line: usize) -> &mut Line {
+        assert!(line < self.lines && lane < super::BLOCK, "a line past the end of a slot");
+        // SAFETY: each base points to at least `lines` lines that are borrowed mutably for the life of `self`,
+        // and the returned borrow holds `self`.
+        unsafe { &mut *self.bases[lane].add(line) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

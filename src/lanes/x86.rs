@@ -10,7 +10,7 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{BLOCK, KeyPair, Lanes, Line, Row};
+use super::{BLOCK, KeyPair, Lanes, LineTargets, Row};
 
 /// Eight lanes; `FUSED` is the arithmetic mode.
 #[derive(Clone, Copy)]
@@ -160,12 +160,12 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
         }
     }
     #[inline(always)]
-    fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool) {
+    fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
         for c in 0..2 {
             let low = transpose8(rows, 0, 8 * c);
             let high = transpose8(rows, 8, 8 * c);
             for k in 0..8 {
-                let target = out[8 * c + k][line].0.as_mut_ptr();
+                let target = out.line(8 * c + k, line).0.as_mut_ptr();
                 unsafe {
                     if stream {
                         _mm256_stream_ps(target, low[k]);
@@ -293,11 +293,11 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
         }
     }
     #[inline(always)]
-    fn transpose_out(rows: &[Row; BLOCK], out: &mut [&mut [Line]; BLOCK], line: usize, stream: bool) {
+    fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
         for c in 0..4 {
             let tile = transpose16x4(rows, 4 * c);
             for k in 0..4 {
-                let target = out[4 * c + k][line].0.as_mut_ptr();
+                let target = out.line(4 * c + k, line).0.as_mut_ptr();
                 unsafe {
                     if stream {
                         _mm512_stream_ps(target, tile[k]);

@@ -35,12 +35,8 @@ pub(crate) fn advance<'a>(
                 let lane = lanes.trailing_zeros() as usize;
                 lanes &= lanes - 1;
                 let (from, elapsed) = (rows.time.0[lane], rows.speed.0[lane] * step);
-                let twist = if elapsed == 0.0 {
-                    crate::clip::Twist::default()
-                } else {
-                    let looping = rows.wrap.0[lane] > 0.5;
-                    root_of(rows.clip[lane]).displacement(from, elapsed, looping).log(elapsed)
-                };
+                let looping = rows.wrap.0[lane] > 0.5;
+                let twist = root_of(rows.clip[lane]).mean_twist(from, elapsed, looping);
                 rows.twist[0].0[lane] = twist.x;
                 rows.twist[1].0[lane] = twist.z;
                 rows.twist[2].0[lane] = twist.yaw;

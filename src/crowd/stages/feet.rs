@@ -110,11 +110,17 @@ fn probe_kernel<L: Lanes>(
             let reach = leg_length * L::splat(LOCK_REACH);
             let near = next_x.mul_add(next_x, next_z * next_z).lt(reach * reach);
             let enters = L::and(
-                L::and(moved.lt(way_squared(leg_length, LOCK_SPEED, dt)), ball.y.lt(leg_length * L::splat(LOCK_HEIGHT))),
+                L::and(
+                    moved.lt(way_squared(leg_length, LOCK_SPEED, dt)),
+                    ball.y.lt(leg_length * L::splat(LOCK_HEIGHT)),
+                ),
                 L::splat(0.75).lt(contact),
             );
             let stays = L::and(
-                L::and(moved.lt(way_squared(leg_length, FREE_SPEED, dt)), ball.y.lt(leg_length * L::splat(FREE_HEIGHT))),
+                L::and(
+                    moved.lt(way_squared(leg_length, FREE_SPEED, dt)),
+                    ball.y.lt(leg_length * L::splat(FREE_HEIGHT)),
+                ),
                 L::splat(0.5).lt(L::load(&state.locked, at)),
             );
             let locked = L::and(L::or(enters, stays), near);
@@ -270,7 +276,12 @@ fn solve_kernel<L: Lanes>(
         let fresh = L::splat(0.5).lt(L::load(&block.fresh, at));
 
         // Neutral where there is no second leg.
-        let none = Target { ankle: Vec3::zero(), turn: Quat::identity(), say: L::zero(), hit: L::one().lt(L::zero()) };
+        let none = Target {
+            ankle: Vec3::zero(),
+            turn: Quat::identity(),
+            say: L::zero(),
+            hit: L::one().lt(L::zero()),
+        };
         let mut targets = [none; MAX_FEET];
         let mut offsets = [L::zero(); MAX_FEET];
         let mut highest = L::splat(-1e9);
@@ -383,12 +394,7 @@ struct Solved<L: Lanes> {
 /// Two bones in closed form: the leg is swung whole from the animated to the wanted direction, then bent in the plane
 /// of the animated knee. No trigonometry.
 #[inline(always)]
-fn two_bones<L: Lanes>(
-    rows: &LegRows,
-    goal: Vec3<L>,
-    moved: Vec3<L>,
-    at: usize,
-) -> Solved<L> {
+fn two_bones<L: Lanes>(rows: &LegRows, goal: Vec3<L>, moved: Vec3<L>, at: usize) -> Solved<L> {
     let (hip, knee, ankle) =
         (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
     let (thigh, shin) = (Quat::load(&rows.thigh, at), Quat::load(&rows.shin, at));

@@ -4,11 +4,11 @@
 
 use crate::crowd::output::{PackedEntry, PackedSkin, PaletteFormat};
 use crate::crowd::scratch::Scratch;
-use crate::lanes::{BLOCK, Lanes, Line, Quat, Row, Vec3, per_isa};
+use crate::lanes::{BLOCK, Lanes, LineTargets, Quat, Row, Vec3, per_isa};
 
 per_isa! {
     /// Writes the palette of one skin from line 1 on of each destination.
-    pub(crate) fn palette<'a>(skin: &PackedSkin, format: PaletteFormat, scratch: &Scratch, out: &mut [&'a mut [Line]; BLOCK], stream: bool) = palette_kernel;
+    pub(crate) fn palette(skin: &PackedSkin, format: PaletteFormat, scratch: &Scratch, out: &mut LineTargets<'_>, stream: bool) = palette_kernel;
 }
 
 #[inline(always)]
@@ -16,7 +16,7 @@ fn palette_kernel<L: Lanes>(
     skin: &PackedSkin,
     format: PaletteFormat,
     scratch: &Scratch,
-    out: &mut [&mut [Line]; BLOCK],
+    out: &mut LineTargets<'_>,
     stream: bool,
 ) {
     let mut line = 1;
@@ -115,13 +115,7 @@ fn times<L: Lanes>(columns: [Vec3<L>; 3], v: [f32; 3]) -> Vec3<L> {
 }
 
 #[inline(always)]
-fn emit<L: Lanes>(
-    rows: &[Row; 48],
-    out: &mut [&mut [Line]; BLOCK],
-    line: &mut usize,
-    lines: usize,
-    stream: bool,
-) {
+fn emit<L: Lanes>(rows: &[Row; 48], out: &mut LineTargets<'_>, line: &mut usize, lines: usize, stream: bool) {
     let (batches, _) = rows.as_chunks::<BLOCK>();
     for batch in &batches[..lines] {
         L::transpose_out(batch, out, *line, stream);
