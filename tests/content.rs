@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use glam::{DMat4, DQuat, DVec3};
 use throng::clip::{RawClip, RootSource};
-use throng::content::{BodyPlan, BuiltIn, ClipKind, RigKind, character, clip, library, variants};
+use throng::content::{
+    BodyPlan, BuiltIn, ClipKind, Gait, RigKind, character, clip, gait_clip, library, variants,
+};
 use throng::rig::{Digit, Limb, RawSkeleton, Role, Side, Transform};
 
 fn fk(skeleton: &RawSkeleton, pose: &[Transform]) -> Vec<(DVec3, DQuat)> {
@@ -462,6 +464,8 @@ fn start_and_stop_join_idle_and_walk() {
         same(&start, end(&start), &walk, 0.0, "start into walk");
         same(&stop, 0.0, &walk, 0.0, "stop from walk");
         same(&stop, end(&stop), &idle, 0.0, "stop into idle");
+        let turn = clip(ClipKind::TurnRight, &body);
+        same(&turn, 0.0, &idle, 0.0, "turn from idle");
         // Leaves and arrives at the walk's speed.
         let speed = |clip: &RawClip, t: f64| {
             let hips = |t: f64| pose_at(&body, clip, t)[joint(&body, Role::Hips)].0.z;
@@ -526,6 +530,19 @@ fn gaits_have_the_duty_factors_of_the_literature() {
             assert!((low..high).contains(&duty), "{kind:?} {:?}: {duty}", foot.side);
         }
     }
+}
+
+#[test]
+fn wild_numbers_give_a_body_or_a_refusal_never_a_panic() {
+    let mut plan = BodyPlan::adult();
+    (plan.stature, plan.leg, plan.head, plan.foot) = (f64::NAN, f64::INFINITY, -3.0, 0.0);
+    let body = character(RigKind::Deform, &plan);
+    body.character.skeleton.validate().unwrap();
+    assert!(clip(ClipKind::Walk, &body).validate(&body.character.skeleton).is_ok());
+    let wild = Gait { speed: f64::NAN, period: f64::INFINITY, ball_up: -1.0, turn: 1e9, ..Gait::run(0.0) };
+    assert!(gait_clip("wild", &wild, &body).0.validate(&body.character.skeleton).is_ok());
+    let broken = Gait { lean: f64::NAN, ..Gait::walk(0.4) };
+    assert!(gait_clip("broken", &broken, &body).0.validate(&body.character.skeleton).is_err());
 }
 
 #[test]

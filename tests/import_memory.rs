@@ -185,6 +185,16 @@ fn crafted() {
             count * 12
         )
     };
+    let repeated = vec![r#"{"sampler":0,"target":{"node":0,"path":"translation"}}"#; 20_000].join(",");
+    check(
+        "a long name in many warnings",
+        format!(
+            r#"{header}"nodes":[{{"name":"{0}"}}],"animations":[{{"name":"{0}","samplers":[{{"input":1,"output":0}}],"channels":[{repeated}]}}],{1}}}"#,
+            "n".repeat(200_000),
+            plain(4)
+        ),
+        true,
+    );
     let many = vec![r#"{"mesh":0,"skin":0}"#; 5_000].join(",");
     check(
         "one mesh under 5000 nodes",

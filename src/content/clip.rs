@@ -23,13 +23,13 @@ pub enum ClipKind {
     Jog,
     /// About 3.7 m/s for an adult.
     Run,
-    /// A quarter turn to the left on the spot.
+    /// A quarter turn to the left on the spot, from the idle's pose at 0 s to that at 2 s.
     TurnLeft,
-    /// A quarter turn to the right on the spot.
+    /// A quarter turn to the right on the spot, from the idle's pose at 0 s to that at 2 s.
     TurnRight,
-    /// From standing to the walk's first pose (left heel strike) at the walk's speed.
+    /// From the idle's first pose to the walk's first pose (left heel strike) at the walk's speed.
     Start,
-    /// From the walk's first pose to standing.
+    /// From the walk's first pose to the idle's.
     Stop,
 }
 

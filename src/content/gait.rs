@@ -22,6 +22,10 @@ pub(super) const EVENT_RATE: f64 = 30.0;
 /// Analysis", and Winter, "Biomechanics and Motor Control of Human Movement"; pelvic motion from Saunders,
 /// Inman and Eberhart (1953); stride length against speed from Grieve (1968); duty factors and
 /// frequencies of running from Cavanagh and Kram (1989) and Novacheck (1998).
+///
+/// Speed, period, turn and phases are brought into the range that a body can do; the rest is taken as it
+/// is, and a value that is not finite gives a clip that [`RawClip::validate`](crate::clip::RawClip::validate)
+/// refuses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Gait {
@@ -133,7 +137,7 @@ impl Gait {
             ball_down: 0.05,
             heel_up: 0.44 * ball_up,
             ball_up,
-            ahead: 0.37,
+            ahead: 0.38,
             strike: 0.16,
             push: mix(0.95, 1.12, pace),
             late: mix(0.025, 0.04, pace),

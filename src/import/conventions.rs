@@ -2,6 +2,7 @@
 
 use glam::{Mat3, Quat, Vec3};
 
+use super::report::Warnings;
 use super::{Conversion, Warning};
 use crate::clip::RawClip;
 use crate::rig::{RawCharacter, RawSkeleton, Role, RoleMap, Side};
@@ -14,7 +15,7 @@ pub(super) fn convert(
     character: &mut RawCharacter,
     clips: &mut [RawClip],
     roles: &RoleMap,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Warnings,
 ) -> Conversion {
     let conversion = detect(&character.skeleton, roles, warnings);
     apply(character, clips, conversion);
@@ -22,7 +23,7 @@ pub(super) fn convert(
 }
 
 /// What a file's axes and units are, by its humanoid roles; identity without them.
-fn detect(skeleton: &RawSkeleton, roles: &RoleMap, warnings: &mut Vec<Warning>) -> Conversion {
+fn detect(skeleton: &RawSkeleton, roles: &RoleMap, warnings: &mut Warnings) -> Conversion {
     let models = skeleton.model_matrices(&skeleton.rest_pose());
     let place = |role: Role| -> Option<Vec3> {
         let joint = roles.joint(role)?;

@@ -15,6 +15,7 @@
 use glam::{DMat3, Vec3};
 
 use super::Warning;
+use super::report::Warnings;
 use crate::clip::{Curve, Interpolation, RawClip};
 use crate::rig::{RawCharacter, RawSkeleton, Transform};
 
@@ -23,7 +24,7 @@ const SAME: f32 = 1e-4;
 /// Scale nearer to one than this is rounding and not reported.
 const REPORTED: f32 = 1e-3;
 
-pub(super) fn fold_scale(character: &mut RawCharacter, clips: &mut [RawClip], warnings: &mut Vec<Warning>) {
+pub(super) fn fold_scale(character: &mut RawCharacter, clips: &mut [RawClip], warnings: &mut Warnings) {
     let count = character.skeleton.joints.len();
     let animated = drop_constant_scale(&character.skeleton, clips, warnings);
     let mut turns = vec![false; count];
@@ -104,11 +105,7 @@ fn uniform(map: DMat3) -> Option<f64> {
 }
 
 /// Removes scale tracks that hold the rest scale; true for joints whose scale changes in some clip.
-fn drop_constant_scale(
-    skeleton: &RawSkeleton,
-    clips: &mut [RawClip],
-    warnings: &mut Vec<Warning>,
-) -> Vec<bool> {
+fn drop_constant_scale(skeleton: &RawSkeleton, clips: &mut [RawClip], warnings: &mut Warnings) -> Vec<bool> {
     let mut animated = vec![false; skeleton.joints.len()];
     for clip in clips.iter_mut() {
         for track in &mut clip.tracks {
@@ -198,12 +195,13 @@ mod tests {
         let binds = (0..5).map(|i| Mat4::from_translation(Vec3::new(0.1, i as f32, 0.0))).collect();
         character.skins.push(RawSkin { name: String::new(), joints: (0..5).collect(), inverse_binds: binds });
         let before = skinning(&character);
-        let mut warnings = Vec::new();
+        let mut warnings = Warnings::default();
         fold_scale(&mut character, &mut [], &mut warnings);
         assert!(character.skeleton.joints.iter().all(|joint| joint.rest.scale == Vec3::ONE));
         for (before, after) in before.into_iter().zip(skinning(&character)) {
             assert!(distance(before, after) < 1e-3, "{before} {after}");
         }
+        let warnings = warnings.into_list();
         assert!(matches!(warnings.as_slice(), [Warning::ScaleFolded { .. }]), "{warnings:?}");
     }
 }

@@ -19,6 +19,7 @@ pub use inspect::{InspectedClip, InspectedJoint, Inspection, inspect};
 pub use report::{Conversion, ImportReport, Warning};
 pub use sidecar::{FootMarks, Mark, Sidecar};
 
+use self::report::Warnings;
 use crate::clip::RawClip;
 use crate::rig::{RawCharacter, RoleMap, roles_from_names};
 
@@ -40,6 +41,7 @@ fn finish(
     mut character: RawCharacter,
     mut clips: Vec<RawClip>,
     mut report: ImportReport,
+    mut warnings: Warnings,
 ) -> Result<Imported, Refusal> {
     check::check(&character, &clips)?;
     let mut names = character.skeleton.joints.iter().map(|joint| joint.name.as_str()).collect::<Vec<_>>();
@@ -52,15 +54,16 @@ fn finish(
     twice.dedup();
     if !twice.is_empty() {
         let names = twice.into_iter().map(|name| (*name).to_owned()).collect();
-        report.warnings.push(Warning::DuplicateNames { names });
+        warnings.push(Warning::DuplicateNames { names });
     }
-    fold::fold_scale(&mut character, &mut clips, &mut report.warnings);
+    fold::fold_scale(&mut character, &mut clips, &mut warnings);
     let proposal = roles_from_names(&character.skeleton);
     report.roles = proposal.report;
     let roles = proposal.map;
-    report.conversion = conventions::convert(&mut character, &mut clips, &roles, &mut report.warnings);
+    report.conversion = conventions::convert(&mut character, &mut clips, &roles, &mut warnings);
     report.mesh_space = mesh_space::align(&mut character);
-    motion::classify(&character.skeleton, &roles, &mut clips, &mut report.warnings);
+    motion::classify(&character.skeleton, &roles, &mut clips, &mut warnings);
     check::check(&character, &clips)?;
+    report.warnings = warnings.into_list();
     Ok(Imported { character, clips, roles, report })
 }

@@ -24,6 +24,39 @@ pub struct ImportReport {
     pub roles: RoleReport,
 }
 
+/// Warnings while they are collected. A damaged file can give cause for any number of them; a user reads a few.
+#[derive(Debug, Default)]
+pub(super) struct Warnings {
+    list: Vec<Warning>,
+    left_out: usize,
+}
+
+impl Warnings {
+    const MOST: usize = 500;
+
+    pub(super) fn push(&mut self, warning: Warning) {
+        if self.list.len() < Self::MOST {
+            self.list.push(warning);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Adds a warning once.
+    pub(super) fn push_new(&mut self, warning: Warning) {
+        if !self.list.contains(&warning) {
+            self.push(warning);
+        }
+    }
+
+    pub(super) fn into_list(mut self) -> Vec<Warning> {
+        if self.left_out > 0 {
+            self.list.push(Warning::More { count: self.left_out });
+        }
+        self.list
+    }
+}
+
 /// The one change of axes and units: `house = scale * (rotation * file)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conversion {
@@ -100,12 +133,14 @@ pub enum Warning {
     ChannelsDropped { clip: String, channels: usize },
     /// Channels whose data are compressed or not in the file.
     ChannelsUnreadable { clip: String, channels: usize },
-    /// Two channels move the same component; the first one counts.
-    ChannelRepeated { clip: String, joint: String },
+    /// Channels that move what an earlier channel of the clip moves already; the earlier ones count.
+    ChannelsRepeated { clip: String, channels: usize },
     /// Key times that did not rise were dropped.
-    KeysDropped { clip: String, joint: String, keys: usize },
+    KeysDropped { clip: String, keys: usize },
     /// The ground speed of an in-place cycle was estimated from its stance feet, metres per second.
     SpeedEstimated { clip: String, speed: f32 },
+    /// There were more warnings than are kept.
+    More { count: usize },
 }
 
 impl fmt::Display for Warning {
@@ -208,12 +243,13 @@ impl fmt::Display for Warning {
             Self::ChannelsUnreadable { clip, channels } => {
                 write!(f, "{channels} channels of clip {clip:?} are compressed or not in the file; dropped")
             }
-            Self::ChannelRepeated { clip, joint } => {
-                write!(f, "clip {clip:?} moves joint {joint:?} by two channels; the first one counts")
+            Self::ChannelsRepeated { clip, channels } => {
+                write!(f, "{channels} channels of clip {clip:?} move what earlier ones move already; dropped")
             }
-            Self::KeysDropped { clip, joint, keys } => {
-                write!(f, "clip {clip:?}, joint {joint:?}: {keys} keys whose time does not rise were dropped")
+            Self::KeysDropped { clip, keys } => {
+                write!(f, "{keys} keys of clip {clip:?} whose time does not rise were dropped")
             }
+            Self::More { count } => write!(f, "{count} more warnings"),
             Self::SpeedEstimated { clip, speed } => {
                 write!(f, "clip {clip:?} marches on the spot; ground speed estimated at {speed:.2} m/s")
             }

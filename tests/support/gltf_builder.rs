@@ -38,7 +38,7 @@ impl Builder {
     }
 
     pub fn view(&mut self, bytes: &[u8], stride: Option<usize>) -> usize {
-        while self.bytes.len() % 4 != 0 {
+        while !self.bytes.len().is_multiple_of(4) {
             self.bytes.push(0);
         }
         let mut view = json!({ "buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len() });
@@ -112,7 +112,7 @@ impl Builder {
 
     /// As GLB.
     pub fn glb(mut self) -> Vec<u8> {
-        while self.bytes.len() % 4 != 0 {
+        while !self.bytes.len().is_multiple_of(4) {
             self.bytes.push(0);
         }
         if !self.bytes.is_empty() {
@@ -126,7 +126,7 @@ impl Builder {
             }
         }
         let mut text = serde_json::to_vec(&self.document).expect("JSON");
-        while text.len() % 4 != 0 {
+        while !text.len().is_multiple_of(4) {
             text.push(b' ');
         }
         let mut out = b"glTF".to_vec();

@@ -13,6 +13,7 @@ use super::budget::Budget;
 use super::container::Animation;
 use super::tree::{Selection, unit};
 use crate::clip::{Curve, Interpolation, JointTracks, RawClip};
+use crate::import::report::Warnings;
 use crate::import::{Refusal, Warning};
 
 /// First and last key of each time accessor, looked at once however many channels share it.
@@ -22,7 +23,7 @@ pub(super) fn read_all(
     source: Source<'_>,
     selection: &Selection,
     budget: &mut Budget,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Warnings,
 ) -> Result<Vec<RawClip>, Refusal> {
     let mut spans = Spans::new();
     let mut clips = Vec::with_capacity(source.document.animations.len());
@@ -52,12 +53,12 @@ impl Reader<'_> {
         &self,
         spans: &mut Spans,
         budget: &mut Budget,
-        warnings: &mut Vec<Warning>,
+        warnings: &mut Warnings,
     ) -> Result<RawClip, Refusal> {
         let name = self.name();
         let mut tracks: BTreeMap<u16, JointTracks> = BTreeMap::new();
         let mut range: Option<(f32, f32)> = None;
-        let (mut dropped, mut unreadable) = (0, 0);
+        let (mut dropped, mut unreadable, mut repeated, mut keys_lost) = (0, 0, 0, 0);
         for (at, channel) in self.animation.channels.iter().enumerate() {
             let samplers = &self.animation.samplers;
             let sampler = samplers.get(channel.sampler.value()).ok_or_else(|| Refusal::Reference {
@@ -107,9 +108,8 @@ impl Reader<'_> {
                 Property::Rotation => track.rotation.is_some(),
                 Property::Scale | Property::MorphTargetWeights => track.scale.is_some(),
             };
-            let joint_name = || self.source.document.node_name(node);
             if taken {
-                warnings.push(Warning::ChannelRepeated { clip: name.clone(), joint: joint_name() });
+                repeated += 1;
                 continue;
             }
             let mut lost = 0;
@@ -133,9 +133,13 @@ impl Reader<'_> {
             if found.is_none() {
                 unreadable += 1;
             }
-            if lost > 0 {
-                warnings.push(Warning::KeysDropped { clip: name.clone(), joint: joint_name(), keys: lost });
-            }
+            keys_lost += lost;
+        }
+        if repeated > 0 {
+            warnings.push(Warning::ChannelsRepeated { clip: name.clone(), channels: repeated });
+        }
+        if keys_lost > 0 {
+            warnings.push(Warning::KeysDropped { clip: name.clone(), keys: keys_lost });
         }
         if dropped > 0 {
             warnings.push(Warning::ChannelsDropped { clip: name.clone(), channels: dropped });

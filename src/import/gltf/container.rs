@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::budget::Budget;
+use crate::import::report::Warnings;
 use crate::import::{Refusal, Warning};
 
 /// What the importer reads of a glTF document; materials, textures, images, cameras, scenes, bounds and extras are
@@ -254,7 +255,7 @@ const MESHOPT: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"
 ///
 /// Accepted are extensions that only concern what is not read (materials, textures, lights, metadata), quantised
 /// vertex data, mesh compression (the mesh is dropped later), and the parts of VRM that do not change the rest pose.
-pub(super) fn check_extensions(document: &Document, warnings: &mut Vec<Warning>) -> Result<(), Refusal> {
+pub(super) fn check_extensions(document: &Document, warnings: &mut Warnings) -> Result<(), Refusal> {
     for name in &document.extensions_required {
         let harmless = name.starts_with("KHR_materials_")
             || name.starts_with("ADOBE_materials_")
@@ -283,8 +284,8 @@ pub(super) fn check_extensions(document: &Document, warnings: &mut Vec<Warning>)
         let warning = Warning::Textures { extension: name.clone() };
         let texture =
             name == "KHR_texture_basisu" || name.starts_with("EXT_texture_") || name == "MSFT_texture_dds";
-        if texture && !warnings.contains(&warning) {
-            warnings.push(warning);
+        if texture {
+            warnings.push_new(warning);
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ use gltf::json::validation::Checked;
 use super::accessor::{Access, Source};
 use super::budget::Budget;
 use super::container::Primitive;
+use crate::import::report::Warnings;
 use crate::import::{Refusal, Warning};
 use crate::rig::{MAX_INFLUENCES, RawMesh};
 
@@ -26,7 +27,7 @@ pub(super) fn read(
     entries: usize,
     rigid: bool,
     budget: &mut Budget,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Warnings,
 ) -> Result<Option<RawMesh>, Refusal> {
     let document = source.document;
     let mesh = document.meshes.get(index).ok_or_else(|| Refusal::Reference {
@@ -61,11 +62,7 @@ pub(super) fn read(
                 )?;
                 parts.push(part);
             }
-            Plan::Drop(warning) => {
-                if !warnings.contains(&warning) {
-                    warnings.push(warning);
-                }
-            }
+            Plan::Drop(warning) => warnings.push_new(warning),
         }
     }
     if parts.is_empty() {
@@ -243,7 +240,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn report(&self, mesh: usize, name: String, rigid: bool, warnings: &mut Vec<Warning>) {
+    fn report(&self, mesh: usize, name: String, rigid: bool, warnings: &mut Warnings) {
         if rigid {
             return;
         }

@@ -22,6 +22,7 @@ use self::budget::Budget;
 use self::buffers::Buffers;
 use self::container::Document;
 use self::tree::{Selection, Tree};
+use super::report::Warnings;
 use super::{ImportError, ImportReport, Imported, Refusal, Warning, finish};
 use crate::rig::{RawCharacter, RawSkin};
 
@@ -84,7 +85,7 @@ fn read(
     name: String,
     options: &ImportOptions,
 ) -> Result<Imported, Refusal> {
-    let mut warnings = Vec::new();
+    let mut warnings = Warnings::default();
     let parts = container::split(bytes)?;
     let mut budget = Budget::new(bytes.len());
     let document = container::parse(parts.json, &mut budget)?;
@@ -118,8 +119,8 @@ fn read(
         document.skins.iter().flat_map(|skin| skin.joints.iter().map(|joint| joint.value())).collect()
     };
     let virtual_joints = selection.nodes.iter().map(|node| !listed.contains(node)).collect();
-    let report = ImportReport { warnings, nodes: selection.nodes, virtual_joints, ..ImportReport::default() };
-    finish(character, clips, report)
+    let report = ImportReport { nodes: selection.nodes, virtual_joints, ..ImportReport::default() };
+    finish(character, clips, report, warnings)
 }
 
 /// Without a skin, nodes without a mesh are the skeleton; but beside meshes a lone one is a lamp or a camera.
@@ -184,7 +185,7 @@ fn read_meshes(
     selection: &Selection,
     character: &mut RawCharacter,
     budget: &mut Budget,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Warnings,
 ) -> Result<(), Refusal> {
     let document = source.document;
     if document.meshes.is_empty() && document.nodes.iter().all(|node| node.mesh.is_none()) {

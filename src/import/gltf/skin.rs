@@ -7,6 +7,7 @@ use super::ImportOptions;
 use super::accessor::Source;
 use super::budget::Budget;
 use super::tree::Selection;
+use crate::import::report::Warnings;
 use crate::import::{Refusal, Warning};
 use crate::rig::RawSkin;
 
@@ -44,7 +45,7 @@ pub(super) fn read(
     selection: &Selection,
     options: &ImportOptions,
     budget: &mut Budget,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Warnings,
 ) -> Result<RawSkin, Refusal> {
     let bad = |reason: &str| Refusal::Skin { skin: index, reason: reason.to_owned() };
     let skin = source.document.skins.get(index).ok_or_else(|| bad("there is no such skin"))?;

@@ -132,7 +132,7 @@ pub(super) fn cost(json: &[u8]) -> Result<usize, serde_json::Error> {
         (root.skins.count, 500),
         (root.skins.sum.joints.0, 12),
         (root.animations.count, 600),
-        (root.animations.sum.channels.0, 160),
+        (root.animations.sum.channels.0, 420),
         (root.animations.sum.samplers.0, 100),
         (root.meshes.count, 500),
         (root.meshes.sum.primitives.count, 700),

@@ -5,6 +5,7 @@ use gltf::json;
 
 use super::container::Document;
 use crate::error::BuildError;
+use crate::import::report::Warnings;
 use crate::import::{Refusal, Warning};
 use crate::rig::{RawJoint, RawSkeleton, Transform};
 
@@ -19,7 +20,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    pub(super) fn read(document: &Document, warnings: &mut Vec<Warning>) -> Result<Self, Refusal> {
+    pub(super) fn read(document: &Document, warnings: &mut Warnings) -> Result<Self, Refusal> {
         let nodes = &document.nodes;
         let mut parents: Vec<Option<usize>> = vec![None; nodes.len()];
         for (index, node) in nodes.iter().enumerate() {
@@ -155,7 +156,7 @@ fn local(
     index: usize,
     node: &json::Node,
     document: &Document,
-    warnings: &mut Vec<Warning>,
+    warnings: &mut Warnings,
 ) -> Result<Transform, Refusal> {
     let name = || document.node_name(index);
     let bad = || Refusal::NodeTransform { node: index, name: name() };
