@@ -22,16 +22,75 @@ pub struct BindSource<'a> {
     pub reference: &'a ReferencePose,
 }
 
-/// Binds a clip to the topology of `rig`. The rows serve every rig of that topology; `rig` only gives the
-/// proportions by which spines of different joint counts are matched.
+/// Farthest that a point of the body may be from where the clip has it, in model space, for what is lost between
+/// keys; leg lengths. About 1 mm of an adult.
+pub const TOLERANCE: f64 = 1.0 / 900.0;
+
+/// Most keys per second that [`bind`] goes up to.
+const MAX_RATE: f64 = 120.0;
+
+/// Binds a clip to the topology of `rig`, with as many keys per second as [`TOLERANCE`] asks for: 30, 60 or 120.
+/// The rows serve every rig of that topology; `rig` only gives the proportions by which spines of different joint
+/// counts are matched and errors are measured.
 ///
 /// # Errors
 /// If the clip is not valid for the source skeleton, or the result cannot be told in rows.
 pub fn bind(source: BindSource<'_>, clip: &RawClip, rig: &Rig) -> Result<BoundClip, BuildError> {
-    BoundClip::build(rig.topology(), &motion_keys(source, clip, rig, KEY_RATE)?)
+    let mut rate = KEY_RATE;
+    let mut keys = motion_keys(source, clip, rig, rate)?;
+    while rate < MAX_RATE {
+        let finer = motion_keys(source, clip, rig, 2.0 * rate)?;
+        let doubled = 2 * (keys.pelvis.len() - 1) == finer.pelvis.len() - 1;
+        if doubled && error_between(&keys, &finer, rig) <= TOLERANCE {
+            break;
+        }
+        (keys, rate) = (finer, 2.0 * rate);
+    }
+    BoundClip::build(rig.topology(), &keys)
 }
 
-/// The same before quantisation, with about `rate` keys per second.
+/// What a clip with half the keys of `finer` loses half way between them: the largest distance of a joint, or of a
+/// point a tenth of a leg off it, in leg lengths.
+fn error_between(keys: &MotionKeys, finer: &MotionKeys, rig: &Rig) -> f64 {
+    let joints = rig.topology().len();
+    let leg = f64::from(rig.leg());
+    let mut worst = 0.0f64;
+    for key in 0..keys.pelvis.len() - 1 {
+        let row = |keys: &'_ MotionKeys, key: usize| keys.rotations[key * joints..(key + 1) * joints].to_vec();
+        let mixed: Vec<DQuat> = row(keys, key)
+            .iter()
+            .zip(row(keys, key + 1))
+            .map(|(a, b)| {
+                let b = if a.dot(b) < 0.0 { -b } else { b };
+                (*a * 0.5 + b * 0.5).normalize()
+            })
+            .collect();
+        let pelvis = (keys.pelvis[key] + keys.pelvis[key + 1]) * 0.5;
+        let is = model_points(rig, &mixed, pelvis * leg);
+        let wants = model_points(rig, &row(finer, 2 * key + 1), finer.pelvis[2 * key + 1] * leg);
+        for ((p, q), (r, s)) in is.into_iter().zip(wants) {
+            worst = worst.max((p - r).length()).max((q - s).length());
+        }
+    }
+    worst / leg
+}
+
+/// Model position of every joint and of a point a tenth of a leg to its side, metres.
+fn model_points(rig: &Rig, rotations: &[DQuat], pelvis: DVec3) -> Vec<(DVec3, DVec3)> {
+    let topology = rig.topology();
+    let mut model: Vec<(DVec3, DQuat)> = Vec::with_capacity(rotations.len());
+    for (joint, (&parent, local)) in topology.parents().iter().zip(rotations).enumerate() {
+        let (at, above) =
+            if parent == NO_PARENT { (DVec3::ZERO, DQuat::IDENTITY) } else { model[usize::from(parent)] };
+        let [x, y, z] = rig.offsets()[joint].map(f64::from);
+        let moved = if joint == usize::from(topology.pelvis()) { pelvis } else { DVec3::ZERO };
+        model.push((at + above * DVec3::new(x, y, z) + moved, above * *local));
+    }
+    let side = DVec3::new(0.1 * f64::from(rig.leg()), 0.0, 0.0);
+    model.into_iter().map(|(at, turn)| (at, at + turn * side)).collect()
+}
+
+/// Motion of a clip on the topology of `rig`, before quantisation, with about `rate` keys per second.
 ///
 /// # Errors
 /// If the clip is not valid for the source skeleton.
@@ -49,7 +108,8 @@ pub fn motion_keys(
     }
     // A single pose is held for one key interval.
     let duration = if clip.duration > 0.0 { f64::from(clip.duration) } else { 1.0 / rate };
-    let intervals = (duration * rate).round().max(1.0) as usize;
+    // Doubled exactly when the rate is: keys at one rate are keys at the next.
+    let intervals = ((duration * KEY_RATE).round().max(1.0) * (rate / KEY_RATE)).round().max(1.0) as usize;
     let count = intervals + 1;
     let step = duration / intervals as f64;
 

@@ -97,6 +97,53 @@ impl ReferencePose {
         pose
     }
 
+    /// The reference pose of a sibling: a skeleton whose body has the same bones in the same axes, such as the
+    /// character for which an animation-only file was made. Where the file's own rest pose is a frame of some
+    /// clip, this is the only place that knows how feet and spine stand. `None` if the bodies differ.
+    pub fn of_sibling(
+        skeleton: &RawSkeleton,
+        roles: &RoleMap,
+        sibling: &RawSkeleton,
+        sibling_roles: &RoleMap,
+        reference: &Self,
+    ) -> Option<Self> {
+        let mut same = 0;
+        for (role, joint) in roles.iter() {
+            let Some(other) = sibling_roles.joint(role) else { continue };
+            let (own, theirs) = (&skeleton.joints[usize::from(joint)], &sibling.joints[usize::from(other)]);
+            let parents = (
+                own.parent.and_then(|parent| roles.role(parent)),
+                theirs.parent.and_then(|parent| sibling_roles.role(parent)),
+            );
+            // A bone is told by its far end in its own axes; the hips' place is pose, not bone.
+            if let (Some(a), Some(b)) = parents {
+                let apart = (own.rest.translation - theirs.rest.translation).length();
+                if a != b || apart > 0.02 * theirs.rest.translation.length() + 1e-3 {
+                    return None;
+                }
+                same += 1;
+            }
+        }
+        // Fewer than legs and arms are no body.
+        if same < 10 {
+            return None;
+        }
+        let rest = Self::rest(skeleton);
+        let mut models: Vec<DMat4> = Vec::with_capacity(skeleton.joints.len());
+        for (index, joint) in skeleton.joints.iter().enumerate() {
+            let known = roles
+                .role(index as u16)
+                .and_then(|role| sibling_roles.joint(role))
+                .and_then(|other| reference.models.get(usize::from(other)));
+            models.push(match (known, joint.parent.map(usize::from)) {
+                (Some(model), _) => *model,
+                (None, Some(parent)) => models[parent] * rest.models[parent].inverse() * rest.models[index],
+                (None, None) => rest.models[index],
+            });
+        }
+        models.iter().all(|model| model.is_finite()).then_some(Self { models })
+    }
+
     /// Position of a joint, metres.
     pub fn position(&self, joint: usize) -> DVec3 {
         self.models[joint].w_axis.truncate()
