@@ -218,9 +218,8 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     };
     feet::probe(simd, &data.plan, proportions, frame.dt, block, pose);
     frame.ground.probe(simd, &mut pose.probes);
-    contain(&mut pose.probes);
     if matches!(frame.roots, Roots::OnGround) {
-        feet::ground_root(block, pose);
+        feet::ground_root(simd, block, pose);
     }
     feet::solve(simd, &data.plan, proportions, frame.dt, block, pose);
     if until >= Stage::Model {
@@ -229,24 +228,6 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     block.mixed = mixed;
     if until >= Stage::Palette {
         write_slots(shared, block, scratch);
-    }
-}
-
-/// Answers that are not finite count as no hit: a host's ground must not reach a pose.
-fn contain(probes: &mut super::ground::Probes) {
-    for probe in 0..probes.count {
-        for lane in 0..BLOCK {
-            let [x, y, z] = [0, 1, 2].map(|k| probes.normal[probe][k].0[lane]);
-            // One sum: NaN and infinity survive it.
-            let sum = probes.height[probe].0[lane] + x + y + z;
-            if !sum.is_finite() {
-                probes.height[probe].0[lane] = 0.0;
-                probes.hit[probe].0[lane] = 0.0;
-                for (row, value) in probes.normal[probe].iter_mut().zip([0.0, 1.0, 0.0]) {
-                    row.0[lane] = value;
-                }
-            }
-        }
     }
 }
 

@@ -23,13 +23,13 @@ pub struct BindSource<'a> {
 }
 
 /// Farthest that a point of the body may be from where the clip has it, in model space, for what is lost between
-/// keys; leg lengths. About 1 mm of an adult.
-pub const TOLERANCE: f64 = 1.0 / 900.0;
+/// keys; leg lengths. About 3 mm of an adult, at the worst point of the worst pair of keys.
+pub const TOLERANCE: f64 = 1.0 / 300.0;
 
 /// Most keys per second that [`bind`] goes up to.
-const MAX_RATE: f64 = 120.0;
+const MAX_RATE: f64 = 60.0;
 
-/// Binds a clip to the topology of `rig`, with as many keys per second as [`TOLERANCE`] asks for: 30, 60 or 120.
+/// Binds a clip to the topology of `rig`, with as many keys per second as [`TOLERANCE`] asks for: 30 or 60.
 /// The rows serve every rig of that topology; `rig` only gives the proportions by which spines of different joint
 /// counts are matched and errors are measured.
 ///

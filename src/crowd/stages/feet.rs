@@ -14,7 +14,7 @@ use super::Proportions;
 use crate::crowd::block::Block;
 use crate::crowd::ground::Probes;
 use crate::crowd::scratch::{LegRows, Scratch};
-use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, exp_neg, lerp, per_isa};
+use crate::lanes::{BLOCK, Lanes, Quat, Vec3, exp_neg, lerp, per_isa};
 use crate::rig::{Leg, MAX_FEET};
 
 /// Legs of a topology, with the joints from the root down to the pelvis.
@@ -174,9 +174,31 @@ fn way_squared<L: Lanes>(leg_length: L, per_second: f32, dt: f32) -> L {
     way * way
 }
 
+/// What the ground answers to one probe. What is not finite or steeper than any slope counts as no hit: a host's
+/// ground must not reach a pose.
+#[derive(Clone, Copy)]
+struct Answer<L: Lanes> {
+    hit: L::Mask,
+    /// World height, 0 without a hit.
+    height: L,
+    /// World normal, up without a hit.
+    normal: Vec3<L>,
+}
+
 #[inline(always)]
-fn hits<L: Lanes>(probes: &Probes, probe: usize, at: usize) -> L::Mask {
-    L::splat(0.5).lt(L::load(&probes.hit[probe], at))
+fn answer<L: Lanes>(probes: &Probes, probe: usize, at: usize) -> Answer<L> {
+    let height = L::load(&probes.height[probe], at);
+    let normal = Vec3::<L>::load(&probes.normal[probe], at);
+    let there = L::splat(0.5).lt(L::load(&probes.hit[probe], at));
+    // Comparisons with NaN are false.
+    let sound = L::and(height.abs().lt(L::splat(1e7)), L::splat(0.01).lt(normal.y));
+    let unit = normal.length_squared().lt(L::splat(1.1));
+    let hit = L::and(there, L::and(sound, unit));
+    Answer {
+        hit,
+        height: L::select(hit, height, L::zero()),
+        normal: Vec3::select(hit, normal, Vec3::new(L::zero(), L::one(), L::zero())),
+    }
 }
 
 /// Where one foot goes, before the pelvis is known.
@@ -205,14 +227,17 @@ fn target<L: Lanes>(
     let (heel, ball) = (Vec3::<L>::load(&rows.heel, at), Vec3::load(&rows.ball, at));
     let animated = Vec3::load(&rows.ankle, at);
     let contact = L::load(&scratch.contact[index], at).clamp(L::zero(), L::one());
-    let root_ground = L::select(hits::<L>(probes, 0, at), L::load(&probes.height[0], at), root_y);
-    let (hit_heel, hit_ball) = (hits::<L>(probes, 1 + 2 * index, at), hits::<L>(probes, 2 + 2 * index, at));
+    let root = answer::<L>(probes, 0, at);
+    let (under_heel, under_ball) =
+        (answer::<L>(probes, 1 + 2 * index, at), answer::<L>(probes, 2 + 2 * index, at));
+    let root_ground = L::select(root.hit, root.height, root_y);
+    let (hit_heel, hit_ball) = (under_heel.hit, under_ball.hit);
     let hit = L::or(hit_heel, hit_ball);
 
     // In contact the ground counts from the root itself, in the air from the ground under the root, so that a
     // jumping character takes its feet along.
     let base = lerp(root_ground, root_y, contact);
-    let (h, b) = (L::load(&probes.height[1 + 2 * index], at), L::load(&probes.height[2 + 2 * index], at));
+    let (h, b) = (under_heel.height, under_ball.height);
     let rise_heel = L::select(hit, L::select(hit_heel, h, b) - base, L::zero());
     let rise_ball = L::select(hit, L::select(hit_ball, b, h) - base, L::zero());
 
@@ -234,11 +259,7 @@ fn target<L: Lanes>(
     let sloped = up.scale_add(pitch / length, ahead).normalize();
     let pitched = Quat::between(ahead, sloped);
     // Roll about the sole's line, onto the normal where it is a slope and not the face of a step.
-    let world_normal = Vec3::select(
-        hit_ball,
-        Vec3::<L>::load(&probes.normal[2 + 2 * index], at),
-        Vec3::load(&probes.normal[1 + 2 * index], at),
-    );
+    let world_normal = Vec3::select(hit_ball, under_ball.normal, under_heel.normal);
     let slope = ((world_normal.y - L::splat(0.7)) * L::splat(1.0 / 0.15)).clamp(L::zero(), L::one());
     let weight = L::select(hit, contact * slope, L::zero());
     let turn = Quat::load(&block.rotation, at);
@@ -425,12 +446,16 @@ fn two_bones<L: Lanes>(rows: &LegRows, goal: Vec3<L>, moved: Vec3<L>, at: usize)
     Solved { thigh: first.times(thigh), shin: second.times(shin) }
 }
 
-/// Puts the root on the ground that its probe hit.
-pub(crate) fn ground_root(block: &mut Block, scratch: &Scratch) {
-    let (height, hit): (&Row, &Row) = (&scratch.probes.height[0], &scratch.probes.hit[0]);
-    for lane in 0..BLOCK {
-        if hit.0[lane] > 0.5 && height.0[lane].is_finite() {
-            block.position[1].0[lane] = height.0[lane];
-        }
+per_isa! {
+    /// Puts the root on the ground that its probe hit.
+    pub(crate) fn ground_root(block: &mut Block, scratch: &Scratch) = ground_root_kernel;
+}
+
+#[inline(always)]
+fn ground_root_kernel<L: Lanes>(block: &mut Block, scratch: &Scratch) {
+    for at in (0..BLOCK).step_by(L::N) {
+        let answer = answer::<L>(&scratch.probes, 0, at);
+        let height = L::load(&block.position[1], at);
+        L::select(answer.hit, answer.height, height).store(&mut block.position[1], at);
     }
 }
