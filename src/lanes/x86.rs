@@ -285,24 +285,26 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
 
     #[inline(always)]
     fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]) {
-        for c in 0..4 {
-            let tile = transpose16x4(rows, 4 * c);
-            for k in 0..4 {
-                Self::store(Self(tile[k]), &mut lines[4 * c + k], 0);
+        let tiles = tiles(rows);
+        for k in 0..4 {
+            let four = lines_of(&tiles, k);
+            for q in 0..4 {
+                Self::store(Self(four[q]), &mut lines[4 * q + k], 0);
             }
         }
     }
     #[inline(always)]
     fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
-        for c in 0..4 {
-            let tile = transpose16x4(rows, 4 * c);
-            for k in 0..4 {
-                let target = out.line(4 * c + k, line).0.as_mut_ptr();
+        let tiles = tiles(rows);
+        for k in 0..4 {
+            let four = lines_of(&tiles, k);
+            for q in 0..4 {
+                let target = out.line(4 * q + k, line).0.as_mut_ptr();
                 unsafe {
                     if stream {
-                        _mm512_stream_ps(target, tile[k]);
+                        _mm512_stream_ps(target, four[q]);
                     } else {
-                        _mm512_store_ps(target, tile[k]);
+                        _mm512_store_ps(target, four[q]);
                     }
                 }
             }
@@ -367,25 +369,12 @@ fn transpose8(rows: &[Row; BLOCK], r: usize, c: usize) -> [__m256; 8] {
     [a, b, d, e, f, g, h, i]
 }
 
-/// Lanes `c..c + 4` of rows `row`, `row + 4`, `row + 8` and `row + 12`, side by side.
+/// Rows `row..row + 4`: lane quarter `k` of the result `c` holds lane `4 k + c` of the four rows.
 #[inline(always)]
-fn quarters(rows: &[Row; BLOCK], row: usize, c: usize) -> __m512 {
+fn quarters(rows: &[Row; BLOCK], row: usize) -> [__m512; 4] {
     unsafe {
-        let v = _mm512_castps128_ps512(_mm_load_ps(rows[row].0[c..c + 4].as_ptr()));
-        let v = _mm512_insertf32x4::<1>(v, _mm_load_ps(rows[row + 4].0[c..c + 4].as_ptr()));
-        let v = _mm512_insertf32x4::<2>(v, _mm_load_ps(rows[row + 8].0[c..c + 4].as_ptr()));
-        _mm512_insertf32x4::<3>(v, _mm_load_ps(rows[row + 12].0[c..c + 4].as_ptr()))
-    }
-}
-
-/// Lanes `c..c + 4` of all 16 rows, transposed: four whole lines.
-///
-/// Quarters are put together by loads with `vinsertf32x4`, so that 8 shuffles remain of 16.
-#[inline(always)]
-fn transpose16x4(rows: &[Row; BLOCK], c: usize) -> [__m512; 4] {
-    unsafe {
-        let (a, b) = (quarters(rows, 0, c), quarters(rows, 1, c));
-        let (d, e) = (quarters(rows, 2, c), quarters(rows, 3, c));
+        let (a, b) = (_mm512_load_ps(rows[row].0.as_ptr()), _mm512_load_ps(rows[row + 1].0.as_ptr()));
+        let (d, e) = (_mm512_load_ps(rows[row + 2].0.as_ptr()), _mm512_load_ps(rows[row + 3].0.as_ptr()));
         let (t0, t1) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
         let (t2, t3) = (_mm512_unpacklo_ps(d, e), _mm512_unpackhi_ps(d, e));
         [
@@ -395,4 +384,27 @@ fn transpose16x4(rows: &[Row; BLOCK], c: usize) -> [__m512; 4] {
             _mm512_shuffle_ps::<0xee>(t1, t3),
         ]
     }
+}
+
+/// Lanes `k`, `k + 4`, `k + 8` and `k + 12` of all 16 rows, transposed: four whole lines.
+#[inline(always)]
+fn lines_of(tiles: &[[__m512; 4]; 4], k: usize) -> [__m512; 4] {
+    unsafe {
+        let (a, b, d, e) = (tiles[0][k], tiles[1][k], tiles[2][k], tiles[3][k]);
+        let (u0, u1) = (_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xee>(a, b));
+        let (u2, u3) = (_mm512_shuffle_f32x4::<0x44>(d, e), _mm512_shuffle_f32x4::<0xee>(d, e));
+        [
+            _mm512_shuffle_f32x4::<0x88>(u0, u2),
+            _mm512_shuffle_f32x4::<0xdd>(u0, u2),
+            _mm512_shuffle_f32x4::<0x88>(u1, u3),
+            _mm512_shuffle_f32x4::<0xdd>(u1, u3),
+        ]
+    }
+}
+
+/// 64 shuffles in registers. Putting quarters together by loads with `vinsertf32x4`, which leaves 32 of them, was
+/// a quarter slower (58 against 46 ns for the lines of 64 joints, written into cache), two 256-bit halves as slow.
+#[inline(always)]
+fn tiles(rows: &[Row; BLOCK]) -> [[__m512; 4]; 4] {
+    [quarters(rows, 0), quarters(rows, 4), quarters(rows, 8), quarters(rows, 12)]
 }

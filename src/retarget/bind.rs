@@ -56,7 +56,8 @@ fn error_between(keys: &MotionKeys, finer: &MotionKeys, rig: &Rig) -> f64 {
     let leg = f64::from(rig.leg());
     let mut worst = 0.0f64;
     for key in 0..keys.pelvis.len() - 1 {
-        let row = |keys: &'_ MotionKeys, key: usize| keys.rotations[key * joints..(key + 1) * joints].to_vec();
+        let row =
+            |keys: &'_ MotionKeys, key: usize| keys.rotations[key * joints..(key + 1) * joints].to_vec();
         let mixed: Vec<DQuat> = row(keys, key)
             .iter()
             .zip(row(keys, key + 1))

@@ -69,15 +69,14 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
                 if quad < joints {
                     let out = &mut scratch.rotations[quad];
                     for at in (0..BLOCK).step_by(L::N) {
-                        // 2^-30: into a range where squares neither vanish nor overflow.
-                        let small = L::splat(1.0 / (KEY_ONE * WEIGHT_ONE));
+                        // Sums of up to 2^30, whose squares single precision holds well.
                         let q = Quat::new(
                             L::load_i32(&rows[0], at),
                             L::load_i32(&rows[1], at),
                             L::load_i32(&rows[2], at),
                             L::load_i32(&rows[3], at),
                         );
-                        q.scale(small).normalize().store(out, at);
+                        q.normalize().store(out, at);
                     }
                 } else if quad == joints {
                     for at in (0..BLOCK).step_by(L::N) {
