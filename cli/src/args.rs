@@ -137,7 +137,7 @@ pub struct RenderArgs {
     /// glTF or GLB file, or the name of a built-in character (see --list).
     #[arg(long, value_name = "FILE|NAME")]
     pub character: Option<String>,
-    /// Clip to play, by name.
+    /// Clip to play, by name; `rest` is the rest pose of the character's file.
     #[arg(long, value_name = "NAME")]
     pub clip: Option<String>,
     /// Files to take clips from, made for the same skeleton.
