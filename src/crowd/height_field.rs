@@ -252,9 +252,9 @@ mod tests {
                             if inside {
                                 let (height, normal) = reference(&field, x.into(), z.into());
                                 assert!((f64::from(probes.height[probe].0[lane]) - height).abs() < 2e-5);
-                                for k in 0..3 {
-                                    let n = f64::from(probes.normal[probe][k].0[lane]);
-                                    assert!((n - normal[k]).abs() < 1e-4, "{x} {z} {k}: {n} {}", normal[k]);
+                                for (row, want) in probes.normal[probe].iter().zip(normal) {
+                                    let n = f64::from(row.0[lane]);
+                                    assert!((n - want).abs() < 1e-4, "{x} {z}: {n} {want}");
                                 }
                             }
                         }

@@ -129,7 +129,7 @@ impl Ground for Terrain {
 /// Height of flights and landings at a row of the grid, metres; every `every`-th pair of flights is there.
 fn stairs(row: usize, every: usize) -> f64 {
     let period = row / PERIOD_ROWS;
-    if period % every != 0 {
+    if !period.is_multiple_of(every) {
         return 0.0;
     }
     let row = row % PERIOD_ROWS;

@@ -88,7 +88,7 @@ impl UserFiles {
         for character in 0..characters {
             let (clip, duration, travels) = clips[character % clips.len()];
             let side = HALF_SIDE - 8.0;
-            let yaw = rng.range(-3.14, 3.14);
+            let yaw = rng.range(-std::f64::consts::PI, std::f64::consts::PI);
             let place = WorldTransform::standing(
                 rng.range(-side, side) as f32,
                 rng.range(-side, side) as f32,
