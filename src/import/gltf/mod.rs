@@ -132,15 +132,20 @@ fn read(
     finish(character, clips, report, warnings)
 }
 
-/// Without a skin, nodes without a mesh are the skeleton; but beside meshes a lone one is a lamp or a camera.
+/// Without a skin, nodes without a mesh are the skeleton; but if beside meshes there are only lone ones, they are lamps
+/// and cameras.
 fn mark_bare_nodes(document: &Document, tree: &Tree, wanted: &mut [bool]) {
     let animated = animated_nodes(document);
+    let mut structure = document.meshes.is_empty();
     for (index, (wanted, node)) in wanted.iter_mut().zip(&document.nodes).enumerate() {
         let lone = tree.parent(index).is_none()
             && node.children.as_ref().is_none_or(Vec::is_empty)
             && animated.get(index) != Some(&true);
-        let lamp = lone && !document.meshes.is_empty();
-        *wanted = node.mesh.is_none() && !lamp;
+        *wanted = node.mesh.is_none();
+        structure |= *wanted && !lone;
+    }
+    if !structure {
+        wanted.fill(false);
     }
 }
 
