@@ -9,3 +9,4 @@ pub mod import;
 pub mod lanes;
 pub mod retarget;
 pub mod rig;
+pub mod stress;

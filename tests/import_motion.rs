@@ -163,3 +163,26 @@ fn the_summary_has_the_fields_of_the_command() {
     }
     assert!(value["warnings"].as_array().expect("warnings").iter().all(Value::is_string));
 }
+
+#[test]
+fn contacts_beside_a_file_are_taken_along() {
+    let Some(dir) = data::data_dir() else { return };
+    let own = std::env::temp_dir().join(format!("throng-sidecar-{}", std::process::id()));
+    std::fs::create_dir_all(&own).expect("a folder");
+    let file = own.join("human.glb");
+    std::fs::copy(dir.join("gltf/ual/human-base-animations.glb"), &file).expect("a copy");
+    let texts = ["ual.Walk_Loop", "ual.Idle_Loop"].map(|name| {
+        std::fs::read_to_string(dir.join(format!("contacts/{name}.contacts.json"))).expect("contacts")
+    });
+    std::fs::write(own.join("human.contacts.json"), format!("[{}]", texts.join(","))).expect("written");
+    let imported = gltf::load(&file).expect("loads");
+    let marked = imported.clips.iter().filter(|clip| clip.contacts.is_some()).map(|clip| clip.name.as_str());
+    assert_eq!(marked.collect::<Vec<_>>(), ["Idle_Loop", "Walk_Loop"]);
+    assert_eq!(imported.report.sidecars.len(), 2);
+
+    std::fs::write(own.join("human.contacts.json"), texts[0].replace("Walk_Loop", "Stroll"))
+        .expect("written");
+    let error = gltf::load(&file).expect_err("no such clip").to_string();
+    assert!(error.contains("human.contacts.json") && error.contains("Stroll"), "{error}");
+    std::fs::remove_dir_all(&own).expect("removed");
+}

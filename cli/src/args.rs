@@ -68,7 +68,7 @@ pub struct StressArgs {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub characters: u32,
     /// Simulated seconds.
-    #[arg(long, default_value_t = 10.0, allow_negative_numbers = true, value_parser = seconds)]
+    #[arg(long, default_value_t = 5.0, allow_negative_numbers = true, value_parser = seconds)]
     pub seconds: f32,
     /// Worker threads; 0 takes every core.
     #[arg(long, default_value_t = 0)]
@@ -76,6 +76,12 @@ pub struct StressArgs {
     /// What they walk on.
     #[arg(long, value_enum, default_value = "hills-and-steps")]
     pub ground: GroundName,
+    /// Instruction set: portable, avx2 or avx512 [default: the widest].
+    #[arg(long, value_name = "NAME")]
+    pub isa: Option<String>,
+    /// Never fused arithmetic: the same bits on every processor.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// Output matrices per joint.
@@ -137,7 +143,7 @@ pub struct RenderArgs {
     /// glTF or GLB file, or the name of a built-in character (see --list).
     #[arg(long, value_name = "FILE|NAME")]
     pub character: Option<String>,
-    /// Clip to play, by name.
+    /// Clip to play, by name; `rest` is the rest pose of the character's file.
     #[arg(long, value_name = "NAME")]
     pub clip: Option<String>,
     /// Files to take clips from, made for the same skeleton.

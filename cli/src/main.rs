@@ -9,6 +9,7 @@ mod output;
 mod progress;
 mod render;
 mod source;
+mod stress;
 mod table;
 mod terrain;
 
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Render(options) => render::run(options, cli.json),
         Command::Inspect(options) => inspect::run(options, cli.json),
-        Command::Stress(_) => Err(Failure::NotBuilt("stress")),
+        Command::Stress(options) => stress::run(options, cli.json),
         Command::Bench(_) => Err(Failure::NotBuilt("bench")),
     };
     match done {

@@ -33,6 +33,9 @@ pub struct Subject {
     pub motions: Vec<Motion>,
 }
 
+/// The clip name that stands for the rest pose of the character's file.
+const REST: &str = "rest";
+
 /// Builds that each rig comes in: suffix of the name, proportions.
 const BUILDS: [(&str, BodyPlan); 4] = [
     ("", BodyPlan::adult()),
@@ -95,6 +98,11 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
     };
     for path in &options.clips {
         motions.extend(read(path)?.1);
+    }
+    if options.clip.as_deref() == Some(REST) {
+        let owner = Owner { skeleton: body.character.skeleton.clone(), roles: body.roles.clone() };
+        let clip = RawClip { name: REST.to_owned(), ..RawClip::default() };
+        motions = vec![Motion { clip, owner: Rc::new(owner) }];
     }
     if motions.is_empty() {
         // Only what will be drawn is synthesised; on its own body where there is one.

@@ -16,7 +16,7 @@ mod motion;
 mod names;
 mod plan;
 mod rig;
-mod rng;
+pub(crate) mod rng;
 mod solve;
 mod stance;
 mod stand;

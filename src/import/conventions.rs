@@ -10,6 +10,9 @@ use crate::rig::{RawCharacter, RawSkeleton, Role, RoleMap, Side};
 /// Facing nearer to +Z than this is left alone: the rest pose of many files is a frame of some clip.
 const TURN_FROM_DEGREES: f32 = 30.0;
 
+/// Nor is what looks between two axes turned: nobody knows to which.
+const TURN_UP_TO_DEGREES: f32 = 40.0;
+
 /// Turns and scales everything; returns what was done.
 pub(super) fn convert(
     character: &mut RawCharacter,
@@ -75,7 +78,7 @@ fn turn(place: &dyn Fn(Role) -> Option<Vec3>) -> Option<(Quat, Vec3, Vec3)> {
     let found = if up == Vec3::Y && forward.angle_between(Vec3::Z).to_degrees() <= TURN_FROM_DEGREES {
         Vec3::Z
     } else {
-        snap(forward, 46.0)?
+        snap(forward, TURN_UP_TO_DEGREES)?
     };
     if up == Vec3::Y && found == Vec3::Z {
         return None;

@@ -98,7 +98,7 @@ impl<'a> Body<'a> {
         for at in 0..SAMPLES {
             let time = clip.duration * at as f32 / (SAMPLES - 1) as f32;
             let models = self.skeleton.model_matrices(&clip.sample(self.skeleton, time));
-            let mut put = |path: &mut Path, joint: u16| {
+            let put = |path: &mut Path, joint: u16| {
                 path.extend(models.get(usize::from(joint)).map(|model| (time, model.w_axis.truncate())));
             };
             for (path, &joint) in trunk.iter_mut().zip(&self.trunk) {

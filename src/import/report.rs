@@ -4,6 +4,7 @@ use std::fmt;
 
 use glam::{Mat4, Quat};
 
+use super::Sidecar;
 use crate::rig::RoleReport;
 
 /// Everything that an import did to a file's content.
@@ -20,6 +21,8 @@ pub struct ImportReport {
     /// For each skin, the matrix that its meshes were multiplied by (and its inverse binds by the inverse of), after
     /// `conversion`: file mesh space to model space at rest.
     pub mesh_space: Vec<Mat4>,
+    /// Contacts that lay beside the file, with the marked points of the soles.
+    pub sidecars: Vec<Sidecar>,
     /// How the roles were found.
     pub roles: RoleReport,
 }

@@ -94,24 +94,55 @@ struct Contact {
     t1: f32,
 }
 
+fn refuse(path: &Path, kind: Refusal) -> ImportError {
+    ImportError { file: path.to_owned(), kind }
+}
+
+/// Contacts of a hundred clips take less.
+const LARGEST: u64 = 16 << 20;
+
+fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
+    if std::fs::metadata(path)?.len() > LARGEST {
+        return Err(Refusal::Sidecar("too large for a contacts file".to_owned()));
+    }
+    Ok(std::fs::read(path)?)
+}
+
+fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| Refusal::Json {
+        line: error.line(),
+        column: error.column(),
+        reason: error.to_string(),
+    })
+}
+
 impl Sidecar {
-    /// Reads a contacts file.
+    /// Reads a contacts file of one clip.
     ///
     /// # Errors
     /// [`ImportError`] if it cannot be read or is not of this format.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ImportError> {
         let path = path.as_ref();
-        let refuse = |kind| ImportError { file: path.to_owned(), kind };
-        let bytes = std::fs::read(path).map_err(|error| refuse(error.into()))?;
-        Self::parse(&bytes).map_err(refuse)
+        read(path).and_then(|bytes| Self::new(parse(&bytes)?)).map_err(|kind| refuse(path, kind))
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
-        let file: File = serde_json::from_slice(bytes).map_err(|error| Refusal::Json {
-            line: error.line(),
-            column: error.column(),
-            reason: error.to_string(),
-        })?;
+    /// Reads a contacts file of one clip, or of a list of clips.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>, ImportError> {
+        let path = path.as_ref();
+        let all = |bytes: Vec<u8>| -> Result<Vec<Self>, Refusal> {
+            if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+                parse::<Vec<File>>(&bytes)?.into_iter().map(Self::new).collect()
+            } else {
+                Ok(vec![Self::new(parse(&bytes)?)?])
+            }
+        };
+        read(path).and_then(all).map_err(|kind| refuse(path, kind))
+    }
+
+    fn new(file: File) -> Result<Self, Refusal> {
         let foot = |parts: Parts, contacts: Vec<Contact>| -> Result<FootMarks, Refusal> {
             let mark = |part: Part| Mark {
                 joint: part.joint,

@@ -57,6 +57,7 @@ impl ReferencePose {
                 pose.turn(skeleton, carrier, turn);
             }
         }
+        let mut along = [DQuat::IDENTITY; 2];
         for side in Side::BOTH {
             let out = if side == Side::Left { DVec3::X } else { DVec3::NEG_X };
             let chain = [
@@ -85,6 +86,7 @@ impl ReferencePose {
                 let flat = rest.models[foot];
                 let flat = DQuat::from_mat4(&unscaled(flat));
                 let now = DQuat::from_mat4(&unscaled(pose.models[foot]));
+                along[usize::from(side == Side::Right)] = now;
                 pose.turn(skeleton, foot, flat * now.inverse());
                 let ahead = pose.position(toe) - pose.position(foot);
                 let heading = DVec3::new(ahead.x, 0.0, ahead.z);
@@ -94,6 +96,7 @@ impl ReferencePose {
                 }
             }
         }
+        pose.level_lifted_foot(skeleton, roles, along);
         pose
     }
 
@@ -142,6 +145,30 @@ impl ReferencePose {
             });
         }
         models.iter().all(|model| model.is_finite()).then_some(Self { models })
+    }
+
+    /// The rest pose may be a frame of a clip: then only the foot that stood on the ground has a flat sole, and
+    /// the lifted one takes over its pitch. `along`: each foot's rotation when its shin had been straightened.
+    fn level_lifted_foot(&mut self, skeleton: &RawSkeleton, roles: &RoleMap, along: [DQuat; 2]) {
+        let rest = Self::rest(skeleton);
+        let foot = |side| {
+            let [foot, toe] =
+                [Role::Foot(side), Role::Toe(side)].map(|role| roles.joint(role).map(usize::from));
+            let (foot, toe) = (foot?, toe?);
+            let at_rest = (rest.position(toe) - rest.position(foot)).normalize_or_zero();
+            is_below(skeleton, foot, toe).then_some((foot, toe, at_rest, rest.position(toe).y))
+        };
+        let [Some(left), Some(right)] = Side::BOTH.map(foot) else {
+            return;
+        };
+        let ((stood, stood_toe, flat, _), (lifted, toe, tilted, _), along) =
+            if left.3 <= right.3 { (left, right, along[1]) } else { (right, left, along[0]) };
+        if (flat.y - tilted.y).abs() > 10f64.to_radians() || tilted.z < 0.0 {
+            self.turn(skeleton, lifted, along * self.rotation(lifted).inverse());
+            let now = (self.position(toe) - self.position(lifted)).normalize_or(DVec3::Z);
+            let aim = (self.position(stood_toe) - self.position(stood)).normalize_or(DVec3::Z);
+            self.turn(skeleton, lifted, DQuat::from_rotation_arc(now, aim));
+        }
     }
 
     /// Position of a joint, metres.

@@ -23,7 +23,7 @@ use self::buffers::Buffers;
 use self::container::Document;
 use self::tree::{Selection, Tree};
 use super::report::Warnings;
-use super::{ImportError, ImportReport, Imported, Refusal, Warning, finish};
+use super::{ImportError, ImportReport, Imported, Refusal, Sidecar, Warning, finish};
 use crate::rig::{RawCharacter, RawSkin};
 
 /// What an import may let pass.
@@ -33,7 +33,8 @@ pub struct ImportOptions {
     pub lenient: bool,
 }
 
-/// Reads a `.gltf`, `.glb` or `.vrm` file; buffers beside it are looked for in its folder only.
+/// Reads a `.gltf`, `.glb` or `.vrm` file; buffers beside it are looked for in its folder only. If `NAME.contacts.json`
+/// lies beside `NAME.glb`, its contacts and ground speeds are given to the clips that it names ([`Sidecar`]).
 ///
 /// # Errors
 /// [`ImportError`] with the file, the place in it and what would be right.
@@ -55,7 +56,15 @@ pub fn load_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Impo
         None => Path::new("."),
     };
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    read(&bytes, Some(base), name, options).map_err(refuse)
+    let mut imported = read(&bytes, Some(base), name, options).map_err(refuse)?;
+    let sidecar = path.with_extension("contacts.json");
+    if sidecar.is_file() {
+        for contacts in Sidecar::load_all(&sidecar)? {
+            contacts.apply(&mut imported).map_err(|kind| ImportError { file: sidecar.clone(), kind })?;
+            imported.report.sidecars.push(contacts);
+        }
+    }
+    Ok(imported)
 }
 
 /// Reads a file's bytes; `base_dir` is the folder that relative URIs may lead into, `None` allows none.
@@ -123,15 +132,20 @@ fn read(
     finish(character, clips, report, warnings)
 }
 
-/// Without a skin, nodes without a mesh are the skeleton; but beside meshes a lone one is a lamp or a camera.
+/// Without a skin, nodes without a mesh are the skeleton; but if beside meshes there are only lone ones, they are lamps
+/// and cameras.
 fn mark_bare_nodes(document: &Document, tree: &Tree, wanted: &mut [bool]) {
     let animated = animated_nodes(document);
+    let mut structure = document.meshes.is_empty();
     for (index, (wanted, node)) in wanted.iter_mut().zip(&document.nodes).enumerate() {
         let lone = tree.parent(index).is_none()
             && node.children.as_ref().is_none_or(Vec::is_empty)
             && animated.get(index) != Some(&true);
-        let lamp = lone && !document.meshes.is_empty();
-        *wanted = node.mesh.is_none() && !lamp;
+        *wanted = node.mesh.is_none();
+        structure |= *wanted && !lone;
+    }
+    if !structure {
+        wanted.fill(false);
     }
 }
 

@@ -1,0 +1,60 @@
+//! Scenes, terrain, quality harness and reports: shared by the command line, benches and tests.
+//!
+//! ```text
+//! terrain   what is walked on, and its height in double precision
+//! scene     who walks, where and how; steering
+//! quality   how well feet stand, measured from outside on what is rendered
+//! run       a scene over time -> report
+//! ```
+
+mod long;
+mod quality;
+mod report;
+mod run;
+mod scene;
+mod steer;
+mod terrain;
+#[cfg(feature = "import")]
+mod user;
+
+use thiserror::Error;
+
+pub use quality::{Harness, Histogram, Quality, Tally, Zone};
+pub use report::{FrameTimes, Machine, StageTime, StressReport, Tier};
+pub use run::{RunOptions, run};
+pub use scene::{MIN_CLIP_BYTES, Scene, SceneKind, SceneOptions};
+pub use terrain::{HALF_SIDE, Spot, Terrain, TerrainKind};
+#[cfg(feature = "import")]
+pub use user::UserFiles;
+
+/// Why a scene could not be built or run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StressError {
+    /// A rig, clip or character was refused.
+    #[error(transparent)]
+    Build(#[from] crate::error::BuildError),
+    /// The terrain was refused.
+    #[error(transparent)]
+    Terrain(#[from] crate::crowd::HeightFieldError),
+    /// A file was refused.
+    #[cfg(feature = "import")]
+    #[error(transparent)]
+    Import(#[from] crate::import::ImportError),
+    /// Files hold nothing that a scene could be made of.
+    #[error("{what}; {right}")]
+    Scene {
+        /// What is missing.
+        what: String,
+        /// What would do.
+        right: &'static str,
+    },
+    /// Worker threads could not be started.
+    #[error("{threads} worker threads could not be started: {reason}")]
+    Threads {
+        /// Asked for.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+}

@@ -1,0 +1,131 @@
+//! What a run reports.
+
+use std::fmt;
+
+use super::quality::Quality;
+use crate::lanes::{Mode, Simd};
+
+/// Where it ran.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Machine {
+    /// Model name, as the system gives it.
+    pub cpu: String,
+    /// `portable`, `avx2` or `avx512`.
+    pub isa: &'static str,
+    /// Lanes of one vector.
+    pub lanes: usize,
+    /// `fast` or `strict`.
+    pub mode: &'static str,
+    /// Worker threads.
+    pub threads: usize,
+}
+
+impl Machine {
+    /// This machine.
+    pub fn here(simd: Simd, threads: usize) -> Self {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = info.lines().find_map(|line| line.strip_prefix("model name"));
+        let cpu =
+            model.and_then(|rest| rest.split_once(':')).map_or(std::env::consts::ARCH, |(_, name)| name);
+        Self {
+            cpu: cpu.trim().to_owned(),
+            isa: simd.isa().name(),
+            lanes: simd.isa().lanes(),
+            mode: if simd.mode() == Mode::Strict { "strict" } else { "fast" },
+            threads,
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cpu, isa, lanes, mode, threads } = self;
+        let s = if *threads == 1 { "" } else { "s" };
+        write!(f, "{cpu}, {isa} ({lanes} lanes), {mode}, {threads} thread{s}")
+    }
+}
+
+/// Wall time of a frame, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct FrameTimes {
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Longest.
+    pub max: f64,
+}
+
+impl FrameTimes {
+    /// From the times of all frames.
+    pub fn of(mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let index = (share * times.len() as f64).ceil() as usize;
+            times.get(index.saturating_sub(1)).copied().unwrap_or(0.0)
+        };
+        Self { p50: at(0.5), p99: at(0.99), max: at(1.0) }
+    }
+}
+
+/// Characters of one tier.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Tier {
+    /// Its name.
+    pub name: &'static str,
+    /// Live characters.
+    pub characters: usize,
+    /// Median frame over characters.
+    pub us_per_character: f64,
+}
+
+/// What one stage costs.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct StageTime {
+    /// As [`crate::crowd::Stage::name`].
+    pub name: &'static str,
+    /// Median.
+    pub ns_per_character: f64,
+}
+
+/// Result of a run.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct StressReport {
+    /// Where it ran.
+    pub machine: Machine,
+    /// Live characters.
+    pub characters: usize,
+    /// Distinct rigs.
+    pub rigs: usize,
+    /// Distinct bound clips.
+    pub library_clips: usize,
+    /// `flat` or `hills-and-steps`.
+    pub ground: &'static str,
+    /// Simulated seconds.
+    pub seconds: f64,
+    /// Live lanes over lanes run.
+    pub occupancy: f32,
+    /// Blocks whose lanes share a rig.
+    pub uniform_block_percent: f32,
+    /// Median frame over characters.
+    pub us_per_character: f64,
+    /// Over all frames of the run.
+    pub frame_us: FrameTimes,
+    /// One entry until there are tiers.
+    pub tiers: Vec<Tier>,
+    /// Cost of each stage, by running up to it and no further.
+    pub stages: Vec<StageTime>,
+    /// Characters that were judged.
+    pub judged_characters: usize,
+    /// How feet stand, or nothing.
+    pub quality: Option<Quality>,
+    /// Why there is nothing.
+    pub quality_reason: Option<&'static str>,
+}
+
+impl StressReport {
+    /// Why the run fails, if it does.
+    pub fn failure(&self) -> Option<String> {
+        self.quality.and_then(|quality| quality.failure())
+    }
+}

@@ -1,0 +1,136 @@
+//! Runs a scene over time: frames are timed, feet are watched between them.
+
+use std::time::Instant;
+
+use super::StressError;
+use super::quality::Harness;
+use super::report::{FrameTimes, Machine, StageTime, StressReport, Tier};
+use super::scene::Scene;
+use crate::crowd::{Executor, Serial, Stage};
+use crate::error::BuildError;
+
+/// How long, and on how many threads.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    /// Simulated seconds, in steps of 1/60.
+    pub seconds: f64,
+    /// Worker threads; 1 is the calling one. Without the feature `rayon` there is only that.
+    pub threads: usize,
+    /// Characters that the harness watches at most; 0 for none.
+    pub judged: usize,
+    /// Rounds over which the cost of stages is taken; 0 for none.
+    pub stage_rounds: usize,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { seconds: 5.0, threads: 1, judged: 2_500, stage_rounds: 15 }
+    }
+}
+
+/// Step of the simulation: the harness samples at 60 Hz.
+const STEP: f32 = 1.0 / 60.0;
+
+/// Frames before anything is timed or judged: buffers grow, feet find the ground.
+const WARM_UP: usize = 30;
+
+/// Frames that `run` will report progress of.
+pub(super) fn frames(options: &RunOptions) -> usize {
+    ((options.seconds * 60.0).round() as usize).max(1)
+}
+
+/// Runs the scene; `progress` is told the frames done and all.
+///
+/// # Errors
+/// If threads cannot be started, or a frame is refused.
+pub fn run(
+    scene: &mut Scene,
+    options: &RunOptions,
+    progress: &mut (dyn FnMut(usize, usize) + Send),
+) -> Result<StressReport, StressError> {
+    #[cfg(feature = "rayon")]
+    if options.threads > 1 {
+        let threads = options.threads;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| StressError::Threads { threads, reason: error.to_string() })?;
+        // The whole loop inside the pool: entering it costs an allocation each time.
+        return pool.install(|| run_with(scene, options, &crate::crowd::Rayon, threads, progress));
+    }
+    run_with(scene, options, &Serial, 1, progress)
+}
+
+fn run_with(
+    scene: &mut Scene,
+    options: &RunOptions,
+    executor: &dyn Executor,
+    threads: usize,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<StressReport, StressError> {
+    for _ in 0..WARM_UP {
+        scene.frame(STEP, Stage::Palette, executor)?;
+        scene.steer(STEP)?;
+    }
+    let mut harness = Harness::new(scene, options.judged)?;
+    let count = frames(options);
+    let mut times = Vec::with_capacity(count);
+    for frame in 0..count {
+        let start = Instant::now();
+        scene.frame(STEP, Stage::Palette, executor)?;
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+        harness.observe(scene)?;
+        scene.steer(STEP)?;
+        progress(frame + 1, count);
+    }
+    let quality = if options.judged == 0 { Err("not_judged") } else { harness.finish() };
+    let stages = stages(scene, options.stage_rounds, executor)?;
+    let characters = scene.crowd.len();
+    let frame_us = FrameTimes::of(times);
+    let us_per_character = frame_us.p50 / characters.max(1) as f64;
+    let occupancy = scene.crowd.occupancy();
+    Ok(StressReport {
+        machine: Machine::here(scene.crowd.config().simd, threads),
+        characters,
+        rigs: scene.rigs(),
+        library_clips: scene.crowd.library().0,
+        ground: scene.terrain_kind.name(),
+        seconds: count as f64 / 60.0,
+        occupancy: occupancy.occupancy,
+        uniform_block_percent: occupancy.uniform_block_percent,
+        us_per_character,
+        frame_us,
+        tiers: vec![Tier { name: "near", characters, us_per_character }],
+        stages,
+        judged_characters: harness.judged(),
+        quality: quality.ok(),
+        quality_reason: quality.err(),
+    })
+}
+
+/// What each stage adds, as medians over rounds in which all take their turn.
+fn stages(scene: &mut Scene, rounds: usize, executor: &dyn Executor) -> Result<Vec<StageTime>, BuildError> {
+    let mut times = vec![Vec::with_capacity(rounds); Stage::ALL.len()];
+    for _ in 0..rounds {
+        for (stage, times) in Stage::ALL.into_iter().zip(&mut times) {
+            let start = Instant::now();
+            scene.frame(STEP, stage, executor)?;
+            times.push(start.elapsed().as_secs_f64() * 1e9);
+            scene.steer(STEP)?;
+        }
+    }
+    if rounds == 0 {
+        return Ok(Vec::new());
+    }
+    let mut before = 0.0;
+    Ok(Stage::ALL
+        .into_iter()
+        .zip(times)
+        .map(|(stage, times)| {
+            let until = FrameTimes::of(times).p50 / scene.crowd.len().max(1) as f64;
+            let own = until - before;
+            before = until;
+            StageTime { name: stage.name(), ns_per_character: own }
+        })
+        .collect())
+}

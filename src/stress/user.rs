@@ -1,0 +1,155 @@
+//! Scenes of a file's character and the clips of other files.
+
+use std::path::{Path, PathBuf};
+
+use super::StressError;
+use super::scene::Scene;
+use super::terrain::{HALF_SIDE, TerrainKind};
+use crate::content::rng::Rng;
+use crate::crowd::{ClipId, Crowd, CrowdConfig, Play, WorldTransform};
+use crate::import::{Imported, Sidecar, gltf};
+use crate::retarget::{BindSource, bind};
+use crate::rig::{RawSkeleton, ReferencePose, Rig, RigSource};
+
+/// Files to make a scene of.
+#[derive(Clone, Debug, Default)]
+pub struct UserFiles {
+    /// glTF or GLB with a skeleton.
+    pub character: PathBuf,
+    /// glTF or GLB with clips; the character's own are always there.
+    pub clips: Vec<PathBuf>,
+}
+
+impl UserFiles {
+    /// Builds the scene: everybody is the one character and plays one of the clips alone. Warnings are clips that could
+    /// not be used, and why.
+    ///
+    /// Contacts come from `NAME.contacts.json` files beside a motion file that name it.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or no clip is left.
+    pub fn build(
+        &self,
+        characters: usize,
+        terrain: TerrainKind,
+        config: CrowdConfig,
+    ) -> Result<(Scene, Vec<String>), StressError> {
+        let mut warnings = Vec::new();
+        let target = load(&self.character, &mut warnings)?;
+        if target.character.skeleton.joints.is_empty() {
+            return Err(StressError::Scene {
+                what: format!("{} has no skeleton", self.character.display()),
+                right: "name a file with a skinned character",
+            });
+        }
+        let reference = ReferencePose::aligned(&target.character.skeleton, &target.roles);
+        let rig = Rig::build(&RigSource {
+            character: &target.character,
+            roles: &target.roles,
+            reference: reference.clone(),
+            soles: [None, None],
+        })?;
+        let mut crowd = Crowd::new(config);
+        let rig_id = crowd.add_rig(rig.clone())?;
+        let mut clips: Vec<(ClipId, f32, bool)> = Vec::new();
+        let mut take = |crowd: &mut Crowd, source: &Imported, own: &ReferencePose, path: &Path| {
+            for clip in &source.clips {
+                let from =
+                    BindSource { skeleton: &source.character.skeleton, roles: &source.roles, reference: own };
+                let bound = bind(from, clip, &rig).and_then(|bound| {
+                    let (duration, root) = (bound.duration(), bound.root().at(bound.duration()));
+                    let travels = root.x.hypot(root.z) > 0.2;
+                    Ok((crowd.add_clip(bound)?, duration, travels))
+                });
+                match bound {
+                    Ok(bound) => clips.push(bound),
+                    Err(error) => warnings.push(format!("{}: {error}", path.display())),
+                }
+            }
+        };
+        take(&mut crowd, &target, &reference, &self.character);
+        let mut more = Vec::new();
+        for path in &self.clips {
+            let source = load(path, &mut more)?;
+            // On the same skeleton the two stand alike already, whatever pose the file rests in.
+            let own = same_stance(&source.character.skeleton, &target.character.skeleton, &reference)
+                .unwrap_or_else(|| ReferencePose::aligned(&source.character.skeleton, &source.roles));
+            take(&mut crowd, &source, &own, path);
+        }
+        warnings.append(&mut more);
+        if clips.is_empty() {
+            return Err(StressError::Scene {
+                what: "none of the files has a clip that fits the character".to_owned(),
+                right: "give files with clips for a humanoid skeleton by --clips",
+            });
+        }
+        let mut rng = Rng::new(1);
+        let (mut handles, mut walkers) = (Vec::with_capacity(characters), Vec::new());
+        for character in 0..characters {
+            let (clip, duration, travels) = clips[character % clips.len()];
+            let side = HALF_SIDE - 8.0;
+            let yaw = rng.range(-std::f64::consts::PI, std::f64::consts::PI);
+            let place = WorldTransform::standing(
+                rng.range(-side, side) as f32,
+                rng.range(-side, side) as f32,
+                yaw as f32,
+            );
+            let play = Play { time: (rng.unit() * f64::from(duration)) as f32, ..Play::new(clip) };
+            let skin = (rng.next() % rig.skins().len() as u64) as usize;
+            let handle = crowd.spawn(rig_id, skin, place, &[play])?;
+            handles.push(handle);
+            if travels {
+                walkers.push(handle);
+            }
+        }
+        crowd.pack();
+        Ok((Scene::from_crowd(crowd, terrain, handles, walkers)?, warnings))
+    }
+}
+
+/// A file with the contacts that lie beside it.
+fn load(path: &Path, warnings: &mut Vec<String>) -> Result<Imported, StressError> {
+    let mut imported = gltf::load(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut sidecars: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.to_string_lossy().ends_with(".contacts.json"))
+        .collect();
+    sidecars.sort();
+    for path in sidecars {
+        match Sidecar::load(&path) {
+            Ok(sidecar) if sidecar.file.rsplit(['/', '\\']).next() == Some(name.as_str()) => {
+                if let Err(error) = sidecar.apply(&mut imported) {
+                    warnings.push(format!("{}: {error}", path.display()));
+                }
+            }
+            Ok(_) => {}
+            Err(error) => warnings.push(error.to_string()),
+        }
+    }
+    Ok(imported)
+}
+
+/// The target's reference pose in the source's joint order, if names and bone lengths agree.
+fn same_stance(
+    source: &RawSkeleton,
+    target: &RawSkeleton,
+    reference: &ReferencePose,
+) -> Option<ReferencePose> {
+    let mut models = Vec::with_capacity(source.joints.len());
+    for joint in &source.joints {
+        let at = usize::from(target.find(&joint.name)?);
+        let other = &target.joints[at];
+        let (own, theirs) = (joint.rest.translation.length(), other.rest.translation.length());
+        // A root's rest place is no bone.
+        if joint.parent.is_some() && (own - theirs).abs() > 1e-3 * theirs.max(0.1) {
+            return None;
+        }
+        models.push(*reference.models.get(at)?);
+    }
+    Some(ReferencePose { models })
+}

@@ -1,0 +1,38 @@
+//! The reference pose does not depend on which frame of a clip a file's rest pose happens to be.
+
+use glam::Quat;
+use throng::content::{BodyPlan, RigKind, character};
+use throng::rig::{RawSkeleton, ReferencePose, Role, RoleMap, Side};
+
+/// Turns a joint and all below it about the model's left axis, radians.
+fn swing(skeleton: &mut RawSkeleton, roles: &RoleMap, role: Role, angle: f32) {
+    let joint = usize::from(roles.joint(role).expect("the built-in rigs have legs"));
+    let models = skeleton.model_matrices(&skeleton.rest_pose());
+    let parent =
+        skeleton.joints[joint].parent.map_or(Quat::IDENTITY, |p| Quat::from_mat4(&models[usize::from(p)]));
+    let local = parent.inverse() * Quat::from_rotation_x(angle) * parent;
+    let rest = &mut skeleton.joints[joint].rest;
+    rest.rotation = (local * rest.rotation).normalize();
+}
+
+#[test]
+fn a_leg_lifted_in_the_rest_pose_comes_down_with_a_level_foot() {
+    for kind in RigKind::ALL {
+        for side in Side::BOTH {
+            let built = character(kind, &BodyPlan::adult());
+            let standing = ReferencePose::aligned(&built.character.skeleton, &built.roles);
+            let mut running = built.character.skeleton.clone();
+            swing(&mut running, &built.roles, Role::Thigh(side), -0.4);
+            swing(&mut running, &built.roles, Role::Shin(side), 1.5);
+            swing(&mut running, &built.roles, Role::Foot(side), 0.5);
+            let lifted = ReferencePose::aligned(&running, &built.roles);
+            for joint in 0..running.joints.len() {
+                let (have, want) = (lifted.position(joint), standing.position(joint));
+                let name = &running.joints[joint].name;
+                assert!(have.distance(want) < 0.01, "{kind:?}, {side:?}, {name}: {have} instead of {want}");
+                let turn = lifted.rotation(joint).angle_between(standing.rotation(joint));
+                assert!(turn < 0.02, "{kind:?}, {side:?}, {name} is turned by {turn}");
+            }
+        }
+    }
+}
