@@ -80,7 +80,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         crowd.pack();
         crowd.frame(frame, &Serial)?;
         assert_eq!(gpu.upload(&crowd, &mut ranges), 30 * slot);
-        for (at, (&person, &line)) in people.iter().zip(&lines).enumerate().filter(|(at, _)| !(5..15).contains(at)) {
+        for (at, (&person, &line)) in
+            people.iter().zip(&lines).enumerate().filter(|(at, _)| !(5..15).contains(at))
+        {
             assert_eq!(crowd.slot_line(person)?, line, "person {at} keeps its slot");
             assert_eq!(gpu.slot(line, slot), crowd.pose(person)?);
         }

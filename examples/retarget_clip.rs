@@ -34,14 +34,24 @@ fn source_position(body: &BuiltIn, clip: &RawClip, time: f32, role: Role) -> Vec
 
 /// A point fixed to a joint, given relative to it in model axes at the reference pose, as the last frame's
 /// palette moves it: `S = T(x) R(G) C`, so `x + G p = S C^-1 p`.
-fn target_point(crowd: &Crowd, rig: &Rig, who: Handle, role: Role, p: [f32; 3]) -> Result<Vec3, Box<dyn Error>> {
+fn target_point(
+    crowd: &Crowd,
+    rig: &Rig,
+    who: Handle,
+    role: Role,
+    p: [f32; 3],
+) -> Result<Vec3, Box<dyn Error>> {
     let joint = rig.topology().joint(role).ok_or("no such joint")?;
     let entries = rig.skins()[0].entries();
     let at = entries.iter().position(|entry| entry.joint == joint).ok_or("not in the palette")?;
     let (_, palette) = crowd.pose(who)?;
     let format = crowd.config().format;
     let m = format.matrix(&palette[at * format.bytes()..], 1.0);
-    let rows = Mat3::from_cols(Vec3::new(m[0], m[1], m[2]), Vec3::new(m[4], m[5], m[6]), Vec3::new(m[8], m[9], m[10]));
+    let rows = Mat3::from_cols(
+        Vec3::new(m[0], m[1], m[2]),
+        Vec3::new(m[4], m[5], m[6]),
+        Vec3::new(m[8], m[9], m[10]),
+    );
     let s = Affine3A::from_mat3_translation(rows.transpose(), Vec3::new(m[3], m[7], m[11]));
     let linear = Mat3::from_cols_array_2d(&entries[at].linear);
     let c = Affine3A::from_mat3_translation(linear, entries[at].offset.into());

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use throng::content::{self, BodyPlan, RigKind};
-use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, Roots, Serial, SkinPalette, SkinnedMesh, Stage, WorldTransform};
+use throng::crowd::{
+    Crowd, CrowdConfig, FlatGround, Frame, Roots, Serial, SkinPalette, SkinnedMesh, Stage, WorldTransform,
+};
 use throng::lanes::Simd;
 use throng::rig::Rig;
 
@@ -90,7 +92,11 @@ fn kernels_are_inlined_and_use_the_registers_they_are_for() {
     };
     assert!(program.is_file(), "{} is not there", program.display());
     let Some(bodies) = disassemble(&program) else {
-        assert!(std::env::var_os("THRONG_BINARY").is_none(), "objdump is needed to read {}", program.display());
+        assert!(
+            std::env::var_os("THRONG_BINARY").is_none(),
+            "objdump is needed to read {}",
+            program.display()
+        );
         println!("SKIPPED: no objdump here");
         return;
     };
@@ -107,13 +113,22 @@ fn kernels_are_inlined_and_use_the_registers_they_are_for() {
             bodies.iter().filter(|(name, _)| name.contains("throng::") && name.contains(level)).collect();
         for stage in STAGES {
             let found = of_level.iter().any(|(name, _)| name.contains(stage));
-            assert!(found, "{stage} has no {level} among {:#?}", of_level.iter().map(|of| of.0).collect::<Vec<_>>());
+            assert!(
+                found,
+                "{stage} has no {level} among {:#?}",
+                of_level.iter().map(|of| of.0).collect::<Vec<_>>()
+            );
         }
         for (name, body) in of_level {
             let (registers, used) = if narrower { ("ymm", body.ymm) } else { ("zmm", body.zmm) };
-            assert!(used * 20 >= body.instructions, "{name}: {used} of {} use {registers}", body.instructions);
+            assert!(
+                used * 20 >= body.instructions,
+                "{name}: {used} of {} use {registers}",
+                body.instructions
+            );
             assert!(!narrower || body.zmm == 0, "{name} uses zmm");
-            let own = |to: &&String| to.contains("throng::") && !SCALAR.iter().any(|known| to.contains(known));
+            let own =
+                |to: &&String| to.contains("throng::") && !SCALAR.iter().any(|known| to.contains(known));
             let calls: Vec<&String> = body.calls.iter().filter(own).collect();
             assert!(calls.is_empty(), "{name} calls {calls:?}");
             wide += 1;

@@ -2,7 +2,9 @@
 #![cfg(feature = "hecs")]
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
-use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, Handle, Play, Roots, Serial, Stage, WorldTransform};
+use throng::crowd::{
+    Crowd, CrowdConfig, FlatGround, Frame, Handle, Play, Roots, Serial, Stage, WorldTransform,
+};
 use throng::lod::{Character, Crossing, Reader, RootMotion, write_back};
 use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;
@@ -13,7 +15,8 @@ fn walkers(count: usize) -> (Crowd, Vec<Handle>, f32) {
     let built = content::character(RigKind::Aligned, &BodyPlan::adult());
     let rig = Rig::build(&built.rig_source()).unwrap();
     let reference = built.reference();
-    let source = BindSource { skeleton: &built.character.skeleton, roles: &built.roles, reference: &reference };
+    let source =
+        BindSource { skeleton: &built.character.skeleton, roles: &built.roles, reference: &reference };
     let walk = bind(source, &content::clip(ClipKind::Walk, &built), &rig).unwrap();
     let mut crowd = Crowd::new(CrowdConfig::default());
     let id = crowd.add_rig(rig).unwrap();
@@ -59,7 +62,9 @@ fn root_motion_comes_back_on_request_and_the_host_can_apply_it() {
     let mut world = hecs::World::new();
     let entities: Vec<_> = handles
         .iter()
-        .map(|&handle| world.spawn((Character(handle), crowd.transform(handle).unwrap(), RootMotion::default())))
+        .map(|&handle| {
+            world.spawn((Character(handle), crowd.transform(handle).unwrap(), RootMotion::default()))
+        })
         .collect();
     let bystander = world.spawn((WorldTransform::IDENTITY, RootMotion::default()));
     let mut reader = Reader::default();

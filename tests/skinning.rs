@@ -4,8 +4,8 @@ use glam::{DMat3, DMat4, DQuat, DVec3, Mat4};
 use proptest::prelude::*;
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, Frame, HitPlanes, PaletteFormat, Play, Roots, Serial, SkinPalette, SkinnedMesh, Stage,
-    WorldTransform,
+    Crowd, CrowdConfig, Frame, HitPlanes, PaletteFormat, Play, Roots, Serial, SkinPalette, SkinnedMesh,
+    Stage, WorldTransform,
 };
 use throng::error::BuildError;
 use throng::lanes::{Isa, Mode, Simd};
@@ -40,7 +40,8 @@ fn vertex(mesh: &RawMesh, palette: &[DMat4], at: usize) -> (DVec3, DVec3) {
         }
     }
     let position = blended.transform_point3(DVec3::from(mesh.positions[at].map(f64::from)));
-    let normal = DMat3::from_mat4(blended).inverse().transpose() * DVec3::from(mesh.normals[at].map(f64::from));
+    let normal =
+        DMat3::from_mat4(blended).inverse().transpose() * DVec3::from(mesh.normals[at].map(f64::from));
     (position, normal.normalize())
 }
 
@@ -86,7 +87,14 @@ fn arb_vec(limit: f32) -> impl Strategy<Value = [f32; 3]> {
 
 /// Rotation, scale from a hundredth to ten, unevenness, mirroring, translation.
 fn arb_matrix() -> impl Strategy<Value = [f32; 12]> {
-    (arb_vec(1.0), 0.0f64..6.3, -2.0f64..1.0, proptest::array::uniform3(0.5f64..2.0), any::<bool>(), arb_vec(5.0))
+    (
+        arb_vec(1.0),
+        0.0f64..6.3,
+        -2.0f64..1.0,
+        proptest::array::uniform3(0.5f64..2.0),
+        any::<bool>(),
+        arb_vec(5.0),
+    )
         .prop_map(|(axis, angle, scale, uneven, mirrored, translation)| {
             let axis = DVec3::from(axis.map(f64::from)).try_normalize().unwrap_or(DVec3::X);
             let mut scale = DVec3::from(uneven) * 10f64.powf(scale);
@@ -210,7 +218,8 @@ fn all_palette_formats_skin_alike() {
     let built = content::character(RigKind::Biped, &BodyPlan::adult());
     let rig = Rig::build(&built.rig_source()).unwrap();
     let reference = built.reference();
-    let source = BindSource { skeleton: &built.character.skeleton, roles: &built.roles, reference: &reference };
+    let source =
+        BindSource { skeleton: &built.character.skeleton, roles: &built.roles, reference: &reference };
     let walk = bind(source, &content::clip(ClipKind::Walk, &built), &rig).unwrap();
     let mesh = SkinnedMesh::new(&built.character.meshes[0]).unwrap();
     let skins = built.character.meshes[0].skin;

@@ -69,9 +69,7 @@ impl PaletteFormat {
             bytemuck::cast_slice_mut(&mut f)[..bytes].copy_from_slice(&entry[..bytes]);
         }
         match self {
-            Self::Mat4 => {
-                [f[0], f[4], f[8], f[12], f[1], f[5], f[9], f[13], f[2], f[6], f[10], f[14]]
-            }
+            Self::Mat4 => [f[0], f[4], f[8], f[12], f[1], f[5], f[9], f[13], f[2], f[6], f[10], f[14]],
             Self::Mat3x4 => core::array::from_fn(|k| f[k]),
             Self::QuatTranslation | Self::Snorm16 => {
                 let turn = glam::Vec4::from_array([f[0], f[1], f[2], f[3]]).normalize_or(glam::Vec4::W);

@@ -35,8 +35,7 @@ impl SkinPalette {
     /// fill no whole entry are left out; entries that pad a palette to whole lines are harmless.
     pub fn set_bytes(&mut self, bytes: &[u8], format: PaletteFormat, range: f32) {
         self.rows.clear();
-        self.rows
-            .extend(bytes.chunks_exact(format.bytes()).map(|entry| row(&format.matrix(entry, range))));
+        self.rows.extend(bytes.chunks_exact(format.bytes()).map(|entry| row(&format.matrix(entry, range))));
     }
 
     /// Entries.
@@ -170,11 +169,7 @@ impl SkinnedMesh {
         normals: &mut [[f32; 3]],
     ) -> Result<(), BuildError> {
         if palette.len() < self.entries {
-            return Err(BuildError::Length {
-                what: "a palette",
-                have: palette.len(),
-                need: self.entries,
-            });
+            return Err(BuildError::Length { what: "a palette", have: palette.len(), need: self.entries });
         }
         for have in [positions.len(), normals.len()] {
             if have != self.vertices {
@@ -222,8 +217,10 @@ fn skin_kernel<L: Lanes>(
         for at in (0..BLOCK).step_by(L::N) {
             let p = Vec3::<L>::load(&group.position, at);
             let n = Vec3::<L>::load(&group.normal, at);
-            let x = Vec3::new(L::load(&elements[0], at), L::load(&elements[1], at), L::load(&elements[2], at));
-            let y = Vec3::new(L::load(&elements[4], at), L::load(&elements[5], at), L::load(&elements[6], at));
+            let x =
+                Vec3::new(L::load(&elements[0], at), L::load(&elements[1], at), L::load(&elements[2], at));
+            let y =
+                Vec3::new(L::load(&elements[4], at), L::load(&elements[5], at), L::load(&elements[6], at));
             let z =
                 Vec3::new(L::load(&elements[8], at), L::load(&elements[9], at), L::load(&elements[10], at));
             let moved = Vec3::new(
