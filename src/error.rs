@@ -143,6 +143,26 @@ pub enum BuildError {
         /// The joint of the topology.
         joint: usize,
     },
+    /// A vertex of a mesh cannot be skinned.
+    #[error("mesh \"{mesh}\", vertex {vertex}: {reason}")]
+    Vertex {
+        /// Name of the mesh.
+        mesh: String,
+        /// Index of the vertex.
+        vertex: usize,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A list that is handed in does not fit.
+    #[error("{what} has {have} elements; {need} are needed")]
+    Length {
+        /// Which list.
+        what: &'static str,
+        /// Its length.
+        have: usize,
+        /// The length that would be right.
+        need: usize,
+    },
     /// No more room.
     #[error("the crowd is full: {what}")]
     Full {

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use throng::content::ClipKind;
+use throng::stress::TerrainKind;
+
 use crate::draw::camera::View;
 use crate::output::EXIT_CODES;
 
@@ -46,11 +49,33 @@ pub enum GroundName {
 }
 
 impl GroundName {
-    /// As on the command line.
-    pub fn label(self) -> &'static str {
+    /// The library's name for it.
+    pub fn kind(self) -> TerrainKind {
         match self {
-            Self::Flat => "flat",
-            Self::HillsAndSteps => "hills-and-steps",
+            Self::Flat => TerrainKind::Flat,
+            Self::HillsAndSteps => TerrainKind::HillsAndSteps,
+        }
+    }
+}
+
+/// Gaits with authored contacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum GaitName {
+    SlowWalk,
+    Walk,
+    Jog,
+    Run,
+}
+
+impl GaitName {
+    /// The library's name for it.
+    pub fn kind(self) -> ClipKind {
+        match self {
+            Self::SlowWalk => ClipKind::SlowWalk,
+            Self::Walk => ClipKind::Walk,
+            Self::Jog => ClipKind::Jog,
+            Self::Run => ClipKind::Run,
         }
     }
 }
@@ -76,12 +101,24 @@ pub struct StressArgs {
     /// What they walk on.
     #[arg(long, value_enum, default_value = "hills-and-steps")]
     pub ground: GroundName,
-    /// Instruction set: portable, avx2 or avx512 [default: the widest].
-    #[arg(long, value_name = "NAME")]
-    pub isa: Option<String>,
+    /// Everybody plays this one gait: for judging feet.
+    #[arg(long, value_enum, conflicts_with = "character")]
+    pub gait: Option<GaitName>,
+    /// Distinct rigs of the built-in crowd.
+    #[arg(long, value_name = "N", conflicts_with = "character", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub rigs: Option<u32>,
+    /// Distinct clips of the built-in crowd.
+    #[arg(long, value_name = "N", conflicts_with_all = ["character", "gait"], value_parser = clap::value_parser!(u32).range(4..=4096))]
+    pub library: Option<u32>,
     /// Never fused arithmetic: the same bits on every processor.
     #[arg(long)]
     pub strict: bool,
+    /// Instruction set: portable, avx2 or avx512 [default: THRONG_ISA, else the widest one].
+    #[arg(long, value_name = "NAME")]
+    pub isa: Option<String>,
+    /// Characters whose feet are watched at most.
+    #[arg(long, value_name = "N", default_value_t = 2_500)]
+    pub judged: usize,
 }
 
 /// Output matrices per joint.
@@ -101,6 +138,18 @@ pub enum PaletteName {
     Packed,
 }
 
+impl PaletteName {
+    /// The library's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mat4 => "4x4",
+            Self::Mat3x4 => "3x4",
+            Self::QuatTranslation => "qt32",
+            Self::Packed => "qt16",
+        }
+    }
+}
+
 /// Options of `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -113,11 +162,14 @@ pub struct BenchArgs {
     /// Never fused arithmetic: the same bits on every processor.
     #[arg(long)]
     pub strict: bool,
-    /// Distinct clips resident.
-    #[arg(long, value_name = "N")]
+    /// Instruction set: portable, avx2 or avx512 [default: THRONG_ISA, else the widest one].
+    #[arg(long, value_name = "NAME")]
+    pub isa: Option<String>,
+    /// Distinct clips resident [default: 256, 16 with --uniform].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=4096))]
     pub library: Option<u32>,
-    /// Distinct rigs in the scene.
-    #[arg(long, value_name = "N")]
+    /// Distinct rigs in the scene [default: 50].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub rigs: Option<u32>,
     /// Output format.
     #[arg(long, value_enum, default_value = "3x4")]
@@ -128,6 +180,12 @@ pub struct BenchArgs {
     /// Also measure how the frame scales with characters, clips and threads.
     #[arg(long)]
     pub sweep: bool,
+    /// Rounds of a run; published figures take at least 15.
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// Valid runs, of which the best counts.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
 }
 
 /// Options of `inspect`.

@@ -2,7 +2,7 @@
 
 use glam::{Mat4, Quat, Vec3};
 use throng::clip::RawClip;
-use throng::rig::{RawCharacter, RawMesh, RawSkin, Role, RoleMap, Sole};
+use throng::rig::{RawCharacter, RawMesh, RawSkin, ReferencePose, Role, RoleMap, Sole};
 
 use crate::draw::{Solid, Surface, bones, skin};
 
@@ -20,6 +20,7 @@ pub struct Look {
 pub struct Body {
     pub character: RawCharacter,
     pub roles: RoleMap,
+    pub reference: ReferencePose,
     pub soles: [Option<Sole>; 2],
     rest: Vec<Mat4>,
     sides: bones::Sides,
@@ -40,7 +41,12 @@ pub struct Pose {
 
 impl Body {
     /// Takes the character in.
-    pub fn new(mut character: RawCharacter, roles: RoleMap, soles: [Option<Sole>; 2]) -> Self {
+    pub fn new(
+        mut character: RawCharacter,
+        roles: RoleMap,
+        reference: ReferencePose,
+        soles: [Option<Sole>; 2],
+    ) -> Self {
         let rest = character.skeleton.model_matrices(&character.skeleton.rest_pose());
         character.skins.push(RawSkin {
             name: "bones".to_owned(),
@@ -48,7 +54,7 @@ impl Body {
             inverse_binds: rest.iter().map(Mat4::inverse).collect(),
         });
         let sides = bones::Sides::new(&rest);
-        let mut body = Self { character, roles, soles, rest, sides, extent: 1.0 };
+        let mut body = Self { character, roles, reference, soles, rest, sides, extent: 1.0 };
         let look = Look { bones: false, colour: Some(Vec3::ONE) };
         let palettes = body.skins(look).iter().map(|&skin| body.palette(skin, &body.rest)).collect();
         let resting = Pose { palettes, place: Vec3::ZERO, heading: Vec3::Z };

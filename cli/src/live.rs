@@ -7,7 +7,7 @@ use throng::crowd::{
 };
 use throng::error::BuildError;
 use throng::retarget::{BindSource, bind};
-use throng::rig::{ReferencePose, Rig, RigSource};
+use throng::rig::{Rig, RigSource};
 
 use crate::body::{Body, Look, Pose};
 use crate::output::Failure;
@@ -67,7 +67,7 @@ impl<'a> Live<'a> {
     /// One frame.
     pub fn step(&mut self, dt: f32) -> Result<(), Failure> {
         let frame = Frame { dt, roots: Roots::OnGround, ground: self.ground, until: Stage::Palette };
-        self.crowd.frame(frame, &Serial).map_err(|error| Failure::Check(error.to_string()))
+        self.crowd.frame(frame, &Serial).map_err(|error| Failure::Engine(error.to_string()))
     }
 
     /// Subject and pose of a character, as the last frame left it in its output slots.
@@ -77,7 +77,7 @@ impl<'a> Live<'a> {
         let mut pose = Pose { palettes: Vec::new(), place: Vec3::ZERO, heading: Vec3::Z };
         for &handle in handles {
             let (header, palette) =
-                self.crowd.pose(handle).map_err(|error| Failure::Check(error.to_string()))?;
+                self.crowd.pose(handle).map_err(|error| Failure::Engine(error.to_string()))?;
             let root = root(&header);
             pose.place = root.w_axis.truncate();
             pose.heading = root.transform_vector3(Vec3::Z).with_y(0.0).normalize_or(Vec3::Z);
@@ -92,11 +92,15 @@ fn admit(
     subject: &Subject,
 ) -> Result<(throng::crowd::RigId, throng::crowd::ClipId), BuildError> {
     let body = &subject.body;
-    let source = RigSource { soles: body.soles, ..RigSource::new(&body.character, &body.roles) };
+    let source = RigSource {
+        character: &body.character,
+        roles: &body.roles,
+        reference: body.reference.clone(),
+        soles: body.soles,
+    };
     let rig = Rig::build(&source)?;
     let Motion { clip, owner } = &subject.motions[0];
-    let reference = ReferencePose::aligned(&owner.skeleton, &owner.roles);
-    let from = BindSource { skeleton: &owner.skeleton, roles: &owner.roles, reference: &reference };
+    let from = BindSource { skeleton: &owner.skeleton, roles: &owner.roles, reference: &owner.reference };
     let bound = bind(from, clip, &rig)?;
     Ok((crowd.add_rig(rig)?, crowd.add_clip(bound)?))
 }

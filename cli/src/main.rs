@@ -18,7 +18,6 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Cli, Command};
-use crate::output::Failure;
 
 fn main() -> ExitCode {
     // Clap itself ends with 2 on wrong usage, the code that `Failure::Usage` has too.
@@ -27,7 +26,7 @@ fn main() -> ExitCode {
         Command::Render(options) => render::run(options, cli.json),
         Command::Inspect(options) => inspect::run(options, cli.json),
         Command::Stress(options) => stress::run(options, cli.json),
-        Command::Bench(_) => Err(Failure::NotBuilt("bench")),
+        Command::Bench(_) => Err(output::Failure::Engine("`bench` is not built yet".to_owned())),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

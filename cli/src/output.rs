@@ -10,16 +10,16 @@ use serde::Serialize;
 /// Why a command ends with something other than 0.
 #[derive(Debug)]
 pub enum Failure {
-    /// It ran, and what it measured or checked is not good enough (1).
+    /// It ran, and what it measured or checked is not good enough (1). The report has been printed.
     Check(String),
+    /// The engine refused what it was given, or gave up (5).
+    Engine(String),
     /// The options do not go together (2).
     Usage { what: String, hint: String },
     /// A file could not be read or makes no sense (3).
     Input { path: PathBuf, what: String, hint: Option<String> },
     /// A result could not be written (4).
     Output { path: PathBuf, what: String },
-    /// The part of the library that it needs is missing (5).
-    NotBuilt(&'static str),
 }
 
 /// The table in `--help`.
@@ -30,8 +30,8 @@ Exit codes:
   2  wrong usage
   3  an input could not be read
   4  an output could not be written
-  5  this build cannot do it
-With --json a failure after the options were understood is a document with
+  5  the engine refused what it was given (a fault of the program)
+With --json a failure other than 1 after the options were understood is a document with
 \"error\", \"hint\" and \"exit_code\" on stdout; its words go to stderr in any case.";
 
 impl Failure {
@@ -52,7 +52,7 @@ impl Failure {
             Self::Usage { .. } => 2,
             Self::Input { .. } => 3,
             Self::Output { .. } => 4,
-            Self::NotBuilt(_) => 5,
+            Self::Engine(_) => 5,
         }
     }
 
@@ -70,11 +70,10 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Check(what) => f.write_str(what),
+            Self::Check(what) | Self::Engine(what) => f.write_str(what),
             Self::Usage { what, .. } => f.write_str(what),
             Self::Input { path, what, .. } => write!(f, "{}: {what}", path.display()),
             Self::Output { path, what } => write!(f, "{}: {what}", path.display()),
-            Self::NotBuilt(name) => write!(f, "`{name}` is not built yet"),
         }
     }
 }
@@ -82,6 +81,11 @@ impl fmt::Display for Failure {
 /// Prints text to stdout; a reader that closes the pipe early is no error of ours.
 pub fn say(text: impl fmt::Display) {
     let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints a warning to stderr.
+pub fn warn(text: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "warning: {text}");
 }
 
 /// Prints one JSON document to stdout.
@@ -103,7 +107,8 @@ pub fn report(failure: &Failure, json: bool) {
     if let Some(hint) = hint {
         let _ = writeln!(stderr, "  hint: {hint}");
     }
-    if json {
+    // A failed check is part of the report, which is on stdout already.
+    if json && !matches!(failure, Failure::Check(_)) {
         print_json(&Document { error, hint, exit_code: failure.code() });
     }
 }

@@ -16,3 +16,11 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
     bar.enable_steady_tick(Duration::from_secs(1));
     bar
 }
+
+/// For what has no known length.
+pub fn spinner(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.set_message(what);
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}

@@ -6,6 +6,7 @@ use glam::Vec3;
 use serde::Serialize;
 use throng::clip::{FootContacts, Interval, RawClip};
 use throng::rig::Side;
+use throng::stress::Terrain;
 
 use crate::args::RenderArgs;
 use crate::body::{Look, Pose};
@@ -16,13 +17,16 @@ use crate::live::{Entrance, Live, STEP};
 use crate::output::{self, Failure};
 use crate::progress;
 use crate::source::{self, Subject};
-use crate::terrain::Terrain;
+use crate::terrain;
 
 /// Pixels of a sheet beyond which no viewer opens it.
 const MOST_PIXELS: u64 = 100_000_000;
 
 /// Different characters in a crowd of built-in ones.
 const MOST_DIFFERENT: usize = 40;
+
+/// Metres between samples of drawn ground: the width of a riser.
+const CELL: f32 = 0.05;
 
 /// Seconds that characters walk before the first picture, so that what is smoothed over time has settled.
 const WARM_UP: f32 = 1.0;
@@ -83,10 +87,11 @@ fn single(options: &RenderArgs, format: Format) -> Result<(Vec<u8>, Report), Fai
         subject.body.character.name,
         clip.name,
         clip.duration,
-        if options.raw { "raw" } else { options.ground.label() }
+        if options.raw { "raw" } else { options.ground.kind().name() }
     );
     let look = Look { bones: options.bones, colour: None };
-    let terrain = Terrain::new(options.ground)?;
+    let ground =
+        Terrain::new(options.ground.kind(), 1).map_err(|error| Failure::Engine(error.to_string()))?;
     let mut sheet = Sheet::new(format, &options.camera, columns, &title);
     let bar = progress::bar(u64::from(columns), "drawing");
     let mut draw = |column: usize, pose: &Pose| {
@@ -97,7 +102,7 @@ fn single(options: &RenderArgs, format: Format) -> Result<(Vec<u8>, Report), Fai
             extent: subject.body.extent,
         };
         let radius = 2.6 * scene.extent;
-        scene.solids.push(terrain.solid(scene.focus, radius));
+        scene.solids.push(terrain::solid(&ground, scene.focus, radius, CELL));
         let time = times[column];
         sheet.column(column as u32, &scene, &format!("{time:.2} s{}", contacts(clip, time)));
         bar.inc(1);
@@ -113,7 +118,7 @@ fn single(options: &RenderArgs, format: Format) -> Result<(Vec<u8>, Report), Fai
         // A whole number of cycles: the phase of the first picture is that of its time.
         let warm_up = if clip.looping { (WARM_UP / clip.duration).ceil() * clip.duration } else { 0.0 };
         let entrance = Entrance { subject: 0, x, z, yaw: options.turn.to_radians(), time: 0.0 };
-        let mut live = Live::new(cast, &[entrance], look, terrain.ground())?;
+        let mut live = Live::new(cast, &[entrance], look, &ground)?;
         let mut now = -warm_up;
         for (column, &time) in times.iter().enumerate() {
             now = walk(&mut live, now, time)?;
@@ -143,12 +148,13 @@ fn crowd(options: &RenderArgs, count: usize, format: Format) -> Result<(Vec<u8>,
         [alone] => (alone.body.character.name.clone(), alone.motions[0].clip.name.clone()),
         _ => ("mixed".to_owned(), options.clip.clone().unwrap_or_else(|| "mixed".to_owned())),
     };
-    let terrain = Terrain::new(options.ground)?;
+    let ground =
+        Terrain::new(options.ground.kind(), 1).map_err(|error| Failure::Engine(error.to_string()))?;
     let look = Look { bones: options.bones, colour: Some(Vec3::ONE) };
     let spread = cast.iter().map(|subject| 0.7 * subject.body.extent).fold(0.1, f32::max);
     let entrances: Vec<Entrance> =
         (0..count).map(|index| entrance(index, &cast, spread, options.from)).collect();
-    let mut live = Live::new(&cast, &entrances, look, terrain.ground())?;
+    let mut live = Live::new(&cast, &entrances, look, &ground)?;
     let time = options.at.unwrap_or(WARM_UP);
     let bar = progress::bar(1, "walking");
     walk(&mut live, 0.0, time)?;
@@ -162,7 +168,7 @@ fn crowd(options: &RenderArgs, count: usize, format: Format) -> Result<(Vec<u8>,
     }
     let extent = 0.5 * (high - low).with_y(0.0).max_element() + spread;
     let mut scene = Scene { solids, focus: 0.5 * (low + high), heading: Vec3::Z, extent };
-    scene.solids.push(terrain.solid(scene.focus, 3.0 * extent));
+    scene.solids.push(terrain::solid(&ground, scene.focus, 3.0 * extent, CELL));
     let mut sheet = Sheet::new(format, &[View::High], 1, "");
     sheet.column(0, &scene, "");
     Ok((png(&sheet, options)?, report(options, format, name, clip, vec![time])))
@@ -222,7 +228,7 @@ fn report(
         output: options.output.display().to_string(),
         character,
         clip,
-        ground: options.ground.label(),
+        ground: options.ground.kind().name(),
         solved: !options.raw,
         size: format.size,
         times_s,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use throng::clip::RawClip;
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::import::gltf;
-use throng::rig::{RawSkeleton, RoleMap, Side, Sole};
+use throng::rig::{RawSkeleton, ReferencePose, RoleMap};
 
 use crate::args::RenderArgs;
 use crate::body::Body;
@@ -18,6 +18,7 @@ use crate::progress;
 pub struct Owner {
     pub skeleton: RawSkeleton,
     pub roles: RoleMap,
+    pub reference: ReferencePose,
 }
 
 /// A clip with the skeleton that it was made for.
@@ -100,7 +101,11 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
         motions.extend(read(path)?.1);
     }
     if options.clip.as_deref() == Some(REST) {
-        let owner = Owner { skeleton: body.character.skeleton.clone(), roles: body.roles.clone() };
+        let owner = Owner {
+            skeleton: body.character.skeleton.clone(),
+            roles: body.roles.clone(),
+            reference: body.reference.clone(),
+        };
         let clip = RawClip { name: REST.to_owned(), ..RawClip::default() };
         motions = vec![Motion { clip, owner: Rc::new(owner) }];
     }
@@ -136,15 +141,16 @@ pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<Subject>, Failure> 
 }
 
 fn body_of(built: &BuiltIn) -> Body {
-    let soles = Side::BOTH.map(|side| {
-        let sole = built.sole(side);
-        Some(Sole { heel: sole.heel.to_array(), ball: sole.ball.to_array() })
-    });
-    Body::new(built.character.clone(), built.roles.clone(), soles)
+    let source = built.rig_source();
+    Body::new(built.character.clone(), built.roles.clone(), source.reference, source.soles)
 }
 
 fn motion_of(built: &BuiltIn, kind: ClipKind) -> Motion {
-    let owner = Owner { skeleton: built.character.skeleton.clone(), roles: built.roles.clone() };
+    let owner = Owner {
+        skeleton: built.character.skeleton.clone(),
+        roles: built.roles.clone(),
+        reference: built.reference(),
+    };
     Motion { clip: content::clip(kind, built), owner: Rc::new(owner) }
 }
 
@@ -157,9 +163,14 @@ fn read(path: &Path) -> Result<(Body, Vec<Motion>), Failure> {
     if loaded.character.skeleton.joints.is_empty() {
         return Err(Failure::input(path, "has no skeleton to draw"));
     }
-    let owner = Rc::new(Owner { skeleton: loaded.character.skeleton.clone(), roles: loaded.roles.clone() });
+    let reference = ReferencePose::aligned(&loaded.character.skeleton, &loaded.roles);
+    let owner = Rc::new(Owner {
+        skeleton: loaded.character.skeleton.clone(),
+        roles: loaded.roles.clone(),
+        reference: reference.clone(),
+    });
     let motions = loaded.clips.into_iter().map(|clip| Motion { clip, owner: Rc::clone(&owner) }).collect();
-    Ok((Body::new(loaded.character, loaded.roles, [None; 2]), motions))
+    Ok((Body::new(loaded.character, loaded.roles, reference, [None; 2]), motions))
 }
 
 impl Motion {

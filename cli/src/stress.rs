@@ -1,125 +1,160 @@
 //! `stress`: a crowd over uneven ground, timed and judged.
 
-use std::io::IsTerminal;
-
+use serde::Serialize;
 use throng::crowd::CrowdConfig;
 use throng::lanes::{Isa, Mode, Simd};
-use throng::stress::{
-    RunOptions, Scene, SceneOptions, StressError, StressReport, TerrainKind, UserFiles, run as run_scene,
-};
+use throng::stress::{self, RunOptions, Scene, SceneOptions, StressError, StressReport, UserFiles};
 
-use crate::args::{GroundName, StressArgs};
+use crate::args::StressArgs;
 use crate::output::{self, Failure};
-use crate::{progress, table};
+use crate::progress;
+use crate::table::{align_right, grouped, table};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    report: &'a StressReport,
+    /// Why the run fails, if it does.
+    failure: Option<&'a str>,
+    warnings: &'a [String],
+}
 
 /// Runs the command.
 pub fn run(options: &StressArgs, json: bool) -> Result<(), Failure> {
-    if !options.clips.is_empty() && options.character.is_none() {
-        return Err(Failure::usage("--clips needs a character to play them", "add --character FILE"));
-    }
-    let terrain = match options.ground {
-        GroundName::Flat => TerrainKind::Flat,
-        GroundName::HillsAndSteps => TerrainKind::HillsAndSteps,
-    };
-    let config = CrowdConfig { simd: simd(options)?, ..CrowdConfig::default() };
-    let characters = options.characters as usize;
-    let building = progress::bar(1, "building");
-    let (mut scene, warnings) = match &options.character {
-        Some(character) => {
-            let files = UserFiles { character: character.clone(), clips: options.clips.clone() };
-            files.build(characters, terrain, config).map_err(failure)?
-        }
-        None => {
-            let options = SceneOptions { characters, terrain, config, ..SceneOptions::default() };
-            (Scene::build(&options).map_err(failure)?, Vec::new())
-        }
-    };
-    building.finish_and_clear();
+    let (mut scene, warnings) = build(options)?;
     for warning in &warnings {
-        eprintln!("warning: {warning}");
+        output::warn(warning);
     }
-    let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        n => n,
+    let run = RunOptions {
+        seconds: f64::from(options.seconds),
+        threads: threads(options.threads),
+        judged: options.judged,
+        ..RunOptions::default()
     };
-    let run_options = RunOptions { seconds: options.seconds.into(), threads, ..RunOptions::default() };
-    let bar = progress::bar(1, "walking");
-    let report = run_scene(&mut scene, &run_options, &mut |done, all| {
+    let bar = progress::bar(0, "walking");
+    let mut tell = |done: usize, all: usize| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
-    })
-    .map_err(failure)?;
+    };
+    let report = stress::run(&mut scene, &run, &mut tell).map_err(refused)?;
     bar.finish_and_clear();
+    let failure = report.failure();
     if json {
-        output::print_json(&report);
+        output::print_json(&Document { report: &report, failure: failure.as_deref(), warnings: &warnings });
     } else {
         print(&report);
     }
-    report.failure().map_or(Ok(()), |what| Err(Failure::Check(what)))
+    failure.map_or(Ok(()), |what| Err(Failure::Check(what)))
 }
 
-fn simd(options: &StressArgs) -> Result<Simd, Failure> {
-    let mode = if options.strict { Mode::Strict } else { Mode::Fast };
-    let isa = match &options.isa {
-        Some(name) => Isa::by_name(name),
-        None => Isa::from_env(),
+fn build(options: &StressArgs) -> Result<(Scene, Vec<String>), Failure> {
+    let config =
+        CrowdConfig { simd: simd(options.isa.as_deref(), options.strict)?, ..CrowdConfig::default() };
+    let characters = options.characters as usize;
+    let bar = progress::spinner("building");
+    let built = match &options.character {
+        Some(character) => {
+            let files = UserFiles { character: character.clone(), clips: options.clips.clone() };
+            files.build(characters, options.ground.kind(), config)
+        }
+        None if !options.clips.is_empty() => {
+            return Err(Failure::usage(
+                "--clips needs the character that plays them",
+                "name its file with --character FILE",
+            ));
+        }
+        None => {
+            let mut scene = SceneOptions {
+                characters,
+                terrain: options.ground.kind(),
+                config,
+                ..SceneOptions::default()
+            };
+            if let Some(gait) = options.gait {
+                scene = SceneOptions {
+                    terrain: scene.terrain,
+                    config,
+                    ..SceneOptions::gait(gait.kind(), characters)
+                };
+            }
+            scene.rigs = options.rigs.map_or(scene.rigs, |rigs| rigs as usize);
+            scene.library = options.library.map_or(scene.library, |library| library as usize);
+            Scene::build(&scene).map(|scene| (scene, Vec::new()))
+        }
     };
-    let isa = isa.map_err(|error| Failure::usage(error.to_string(), "leave --isa out for the widest set"))?;
+    bar.finish_and_clear();
+    built.map_err(refused)
+}
+
+/// The instruction set of that name, or of the environment, in the mode asked for.
+pub fn simd(isa: Option<&str>, strict: bool) -> Result<Simd, Failure> {
+    let mode = if strict { Mode::Strict } else { Mode::Fast };
+    let isa = isa.map_or_else(Isa::from_env, Isa::by_name).map_err(|error| {
+        Failure::usage(error.to_string(), "without --isa and THRONG_ISA the widest set is taken")
+    })?;
     Ok(Simd::new(isa, mode))
 }
 
-fn failure(error: StressError) -> Failure {
+/// Worker threads; 0 stands for as many as the machine has.
+pub fn threads(asked: usize) -> usize {
+    if asked > 0 { asked } else { std::thread::available_parallelism().map_or(1, usize::from) }
+}
+
+fn refused(error: StressError) -> Failure {
     match error {
-        StressError::Import(error) => Failure::input(&error.file.clone(), error.kind),
+        StressError::Import(error) => Failure::input(&error.file, &error.kind),
         StressError::Threads { .. } => Failure::usage(error.to_string(), "ask for fewer with --threads"),
-        StressError::Scene { ref right, .. } => Failure::usage(error.to_string(), *right),
-        other => Failure::Check(other.to_string()),
+        StressError::Scene { what, right } => Failure::usage(what, right),
+        other => Failure::Engine(other.to_string()),
     }
 }
 
 fn print(report: &StressReport) {
-    let StressReport { frame_us, .. } = report;
     output::say(&report.machine);
     output::say(format!(
-        "{} characters, {} rigs, {} clips, {:.1} s on {}; lanes {:.0} % full, {:.0} % of blocks of one rig",
-        report.characters,
+        "{} characters, {} rigs, {} clips, {}, {:.1} s; lanes {:.0} % full, {:.0} % of blocks uniform\n",
+        grouped(report.characters),
         report.rigs,
         report.library_clips,
-        report.seconds,
         report.ground,
+        report.seconds,
         100.0 * report.occupancy,
         report.uniform_block_percent,
     ));
-    let mut stages = table::table(&["stage", "ns per character"]);
+    let mut stages = table(&["stage", "ns/character"]);
     for stage in &report.stages {
-        stages.add_row([stage.name.to_owned(), format!("{:.0}", stage.ns_per_character)]);
+        stages.add_row([stage.name.to_owned(), format!("{:.1}", stage.ns_per_character)]);
     }
-    let total: f64 = report.stages.iter().map(|stage| stage.ns_per_character).sum();
-    stages.add_row(["frame".to_owned(), format!("{total:.0}")]);
-    table::align_right(&mut stages, 1..2);
-    output::say(format!("\n{stages}\n"));
+    stages.add_row(["frame".to_owned(), format!("{:.1}", 1000.0 * report.us_per_character)]);
+    align_right(&mut stages, 1..2);
+    output::say(stages);
+    let mut frame = table(&["frame", "ms"]);
+    let times = report.frame_us;
+    for (name, us) in [("median", times.p50), ("99th percentile", times.p99), ("longest", times.max)] {
+        frame.add_row([name.to_owned(), format!("{:.2}", us / 1000.0)]);
+    }
+    align_right(&mut frame, 1..2);
+    output::say(format!("\n{frame}\n"));
+    let Some(quality) = &report.quality else {
+        output::say(format!("feet not judged: {}", report.quality_reason.unwrap_or("no reason given")));
+        return;
+    };
+    let mut feet = table(&["feet on the ground", "", "at most"]);
+    let rows = [
+        ("gap, 99th percentile", format!("{:.2} mm", quality.stance_gap_mm_p99), ""),
+        ("penetration, 99th percentile", format!("{:.2} mm", quality.stance_penetration_mm_p99), ""),
+        ("slide, 99th percentile", format!("{:.2} mm", quality.stance_slide_mm_p99), ""),
+        ("stances out of reach", format!("{:.2} %", quality.unreachable_stance_percent), "1 %"),
+        ("stances over a riser", format!("{:.2} %", quality.straddling_stance_percent), "10 %"),
+    ];
+    for (name, value, limit) in rows {
+        feet.add_row([name, &value, limit]);
+    }
+    align_right(&mut feet, 1..3);
+    output::say(feet);
     output::say(format!(
-        "frame     {:.2} ms median, {:.2} ms p99, {:.2} ms longest; {:.3} us per character",
-        frame_us.p50 / 1e3,
-        frame_us.p99 / 1e3,
-        frame_us.max / 1e3,
-        report.us_per_character,
+        "{} characters judged, {} stances",
+        report.judged_characters,
+        grouped(quality.stances as usize)
     ));
-    match (&report.quality, report.quality_reason) {
-        (Some(q), _) => output::say(format!(
-            "feet      gap {:.1} mm, penetration {:.1} mm, slide {:.1} mm (p99 of {} stances of {} characters); \
-             out of reach {:.2} %, over a riser {:.1} %",
-            q.stance_gap_mm_p99,
-            q.stance_penetration_mm_p99,
-            q.stance_slide_mm_p99,
-            q.stances,
-            report.judged_characters,
-            q.unreachable_stance_percent,
-            q.straddling_stance_percent,
-        )),
-        (None, reason) => output::say(format!("feet      not judged: {}", reason.unwrap_or("no_stances"))),
-    }
-    if std::io::stdout().is_terminal() && report.failure().is_none() {
-        output::say("every check passed");
-    }
 }

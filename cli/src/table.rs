@@ -20,3 +20,11 @@ pub fn align_right(table: &mut Table, columns: Range<usize>) {
         }
     }
 }
+
+/// `10000` as `10 000`.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let parts: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|part| std::str::from_utf8(part).ok()).collect();
+    parts.join(" ")
+}

@@ -71,6 +71,13 @@ fn wrong_usage_ends_with_2_and_says_what_is_right() {
         (vec!["render", "--crowd", "9", "--clip", "no-such-clip"], "--list"),
         (vec!["stress", "--characters", "0"], "1..="),
         (vec!["stress", "--seconds", "-1"], "seconds"),
+        (vec!["stress", "--clips", "walk.glb"], "--character"),
+        (vec!["stress", "--character", "a.glb", "--gait", "walk"], "cannot be used with"),
+        (vec!["stress", "--gait", "crawl"], "jog"),
+        (vec!["stress", "--isa", "mmx"], "portable"),
+        (vec!["render", "--raw", "--ground", "flat"], "cannot be used with"),
+        (vec!["render", "--from", "here"], "X,Z"),
+        (vec!["bench", "--rounds", "0"], "1..="),
         (vec!["bench", "--uniform", "--rigs", "4"], "cannot be used with"),
         (vec!["bench", "--palette", "5x5"], "3x4"),
         (vec!["inspect"], "<FILE>"),
@@ -88,6 +95,7 @@ fn a_missing_file_ends_with_3_and_is_named() {
         vec!["inspect", "nowhere/none.glb"],
         vec!["render", "--character", "nowhere/none.glb"],
         vec!["render", "--clips", "nowhere/none.glb"],
+        vec!["stress", "--character", "nowhere/none.glb"],
     ] {
         let output = throng(&arguments);
         assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", stderr(&output));
@@ -409,4 +417,71 @@ fn the_list_names_characters_and_clips() {
     let names = |field: &str| list[field].as_array().map_or(0, Vec::len);
     assert!(names("characters") >= 1 && names("clips") >= 1, "{list}");
     assert!(stdout(&throng(&["render", "--list"])).contains("walk"));
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)))
+}
+
+/// A small crowd, so that the command is tried and not the machine.
+const SMALL: [&str; 7] = ["stress", "--characters", "64", "--seconds", "1", "--rigs", "4"];
+
+#[test]
+fn stress_reports_speed_and_feet() {
+    let output = throng(&[&SMALL[..], &["--library", "8", "--ground", "flat", "--json"]].concat());
+    let report = document(&output);
+    assert_eq!(report["characters"], 64);
+    assert_eq!(report["rigs"], 4);
+    assert_eq!(report["ground"], "flat");
+    let positive = |value: &Value| value.as_f64().is_some_and(|value| value > 0.0);
+    assert!(positive(&report["us_per_character"]), "{report}");
+    for field in ["p50", "p99", "max"] {
+        assert!(positive(&report["frame_us"][field]), "{report}");
+    }
+    assert!(report["frame_us"]["p50"].as_f64() <= report["frame_us"]["max"].as_f64());
+    let tier = &report["tiers"][0];
+    assert!(
+        tier["name"].is_string() && tier["characters"] == 64 && positive(&tier["us_per_character"]),
+        "{tier}"
+    );
+    for field in [
+        "stance_gap_mm_p99",
+        "stance_penetration_mm_p99",
+        "stance_slide_mm_p99",
+        "unreachable_stance_percent",
+        "straddling_stance_percent",
+    ] {
+        assert!(report["quality"][field].as_f64().is_some_and(|value| value >= 0.0), "{field}: {report}");
+    }
+    // Level ground has no risers, and the exit code is that of the report.
+    assert_eq!(report["quality"]["straddling_stance_percent"].as_f64(), Some(0.0));
+    let passed = report["failure"].is_null();
+    assert_eq!(output.status.code(), Some(if passed { 0 } else { 1 }), "{}", stderr(&output));
+}
+
+#[test]
+fn stress_prints_the_same_in_words() {
+    let output = throng(&[&SMALL[..], &["--library", "8", "--ground", "flat"]].concat());
+    for word in ["ns/character", "palette", "slide", "64 characters", "4 rigs"] {
+        assert!(stdout(&output).contains(word), "{word} is missing in\n{}", stdout(&output));
+    }
+}
+
+#[test]
+fn stress_takes_a_character_and_clips_from_files() {
+    let (Some(file), Some(clips)) =
+        (data("gltf/ozz_pab/pab_arnaud.glb"), data("gltf/ozz_pab/pab_locomotions.glb"))
+    else {
+        return;
+    };
+    let [file, clips] = [&file, &clips].map(|path| path.to_str().unwrap_or_default());
+    let arguments = ["stress", "--json", "--characters", "20", "--seconds", "0.5", "--ground", "flat"];
+    let output = throng(&[&arguments[..], &["--character", file, "--clips", clips]].concat());
+    let report = document(&output);
+    assert_eq!(
+        (&report["characters"], &report["library_clips"]),
+        (&Value::from(20), &Value::from(3)),
+        "{report}"
+    );
+    assert!(report["quality"].is_object() || report["quality_reason"].is_string(), "{report}");
 }

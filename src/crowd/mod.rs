@@ -8,6 +8,7 @@ mod height_field;
 mod library;
 mod output;
 mod scratch;
+mod skinning;
 mod stages;
 mod store;
 
@@ -19,4 +20,5 @@ pub use frame::{BlockJob, Frame, Roots, Stage};
 pub use ground::{FlatGround, Ground, HitPlane, HitPlanes, PROBES, Probes};
 pub use height_field::{HeightField, HeightFieldError};
 pub use output::{PaletteFormat, PoseHeader};
+pub use skinning::{SkinPalette, SkinnedMesh};
 pub use store::{ClipId, Crowd, CrowdConfig, Handle, Occupancy, Play, RigId, WorldTransform};

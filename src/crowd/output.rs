@@ -52,6 +52,34 @@ impl PaletteFormat {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
+    /// One entry as the three rows of a 3x4 matrix, whatever the format: what a shader does, on the CPU.
+    /// `range` is the skin's [`palette_range`](super::Crowd::palette_range); only [`Self::Snorm16`] needs it.
+    /// Bytes that `entry` lacks of [`bytes`](Self::bytes) count as zero; a rotation of zero is none.
+    pub fn matrix(self, entry: &[u8], range: f32) -> [f32; 12] {
+        let mut f = [0.0f32; 16];
+        let bytes = self.bytes().min(entry.len());
+        if self == Self::Snorm16 {
+            let mut v = [0i16; 8];
+            bytemuck::cast_slice_mut(&mut v)[..bytes].copy_from_slice(&entry[..bytes]);
+            let unit = v.map(|c| f32::from(c) / 32767.0);
+            f[..4].copy_from_slice(&unit[..4]);
+            (0..3).for_each(|k| f[4 + k] = unit[4 + k] * range);
+            f[7] = 1.0;
+        } else {
+            bytemuck::cast_slice_mut(&mut f)[..bytes].copy_from_slice(&entry[..bytes]);
+        }
+        match self {
+            Self::Mat4 => [f[0], f[4], f[8], f[12], f[1], f[5], f[9], f[13], f[2], f[6], f[10], f[14]],
+            Self::Mat3x4 => core::array::from_fn(|k| f[k]),
+            Self::QuatTranslation | Self::Snorm16 => {
+                let turn = glam::Vec4::from_array([f[0], f[1], f[2], f[3]]).normalize_or(glam::Vec4::W);
+                let m = glam::Mat3::from_quat(glam::Quat::from_vec4(turn)) * f[7];
+                let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
+                [x.x, y.x, z.x, f[4], x.y, y.y, z.y, f[5], x.z, y.z, z.z, f[6]]
+            }
+        }
+    }
+
     /// Entries that fill whole lines together, and those lines.
     pub(crate) fn batch(self) -> (usize, usize) {
         match self {

@@ -1,14 +1,18 @@
 //! The crowd: who lives where, and everything a host calls.
 
-use super::block::{Block, Lane, MAX_CLIPS, MixedRows};
+mod pack;
+mod playback;
+mod read;
+
+use super::block::{Block, Lane};
 use super::executor::Executor;
-use super::frame::{self, Frame, JobScratch, RigData, Shared, Stage, TopologyData};
+use super::frame::{self, Frame, JobScratch, RigData, Shared, TopologyData};
 use super::library::Library;
-use super::output::{PackedSkin, PaletteFormat, PoseHeader};
+use super::output::{PackedSkin, PaletteFormat};
 use super::stages::feet::LegPlan;
 use crate::clip::{BoundClip, Planar};
 use crate::error::BuildError;
-use crate::lanes::{BLOCK, Line, Row, Simd, SlotBuffer};
+use crate::lanes::{BLOCK, Line, Simd, SlotBuffer};
 use crate::rig::{MAX_FEET, NO_PARENT, Rig, Topology};
 
 /// A rig of a crowd.
@@ -360,103 +364,6 @@ impl Crowd {
         Ok((&mut self.cohorts[usize::from(place.cohort)].1[place.block as usize], place.lane.into()))
     }
 
-    fn check_plays(&self, topology: u16, clips: &[Play]) -> Result<(), BuildError> {
-        if clips.len() > MAX_CLIPS {
-            return Err(BuildError::Input {
-                what: "the number of clips of a character",
-                value: clips.len() as f32,
-                right: "at most four can be mixed",
-            });
-        }
-        for play in clips {
-            if self.clip(play.clip).is_none() {
-                return Err(BuildError::Unknown { what: "clip", index: play.clip.index as usize });
-            }
-            if play.clip.topology != topology {
-                return Err(BuildError::OtherTopology { what: format!("clip {}", play.clip.index) });
-            }
-            let checks = [
-                ("a clip's time", play.time, play.time.abs() < 1e6, "it must be finite"),
-                (
-                    "a clip's weight",
-                    play.weight,
-                    (0.0..1e6).contains(&play.weight),
-                    "it must be finite and at least 0",
-                ),
-                ("a clip's speed", play.speed, play.speed.abs() < 1e3, "it must be finite, below 1 000"),
-            ];
-            for (what, value, good, right) in checks {
-                if !good {
-                    return Err(BuildError::Input { what, value, right });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What a character plays from now on.
-    ///
-    /// # Errors
-    /// If the handle is stale, a clip is unknown or of another topology, or a value is not finite.
-    pub fn set_clips(&mut self, handle: Handle, clips: &[Play]) -> Result<(), BuildError> {
-        let topology = self.place(handle)?.cohort;
-        self.check_plays(topology, clips)?;
-        let total: f32 = clips.iter().map(|play| play.weight).sum();
-        let place = self.place(handle)?;
-        let library = &self.topologies[usize::from(topology)].library;
-        let block = &mut self.cohorts[usize::from(place.cohort)].1[place.block as usize];
-        let lane = usize::from(place.lane);
-        for (slot, rows) in block.clips.iter_mut().enumerate() {
-            let bit = 1u16 << lane;
-            rows.varying &= !bit;
-            let play = clips.get(slot).filter(|play| play.weight > 0.0);
-            let clip = play.and_then(|play| library.clip(play.clip.index));
-            let (Some(play), Some(clip)) = (play, clip) else {
-                rows.weight.0[lane] = 0.0;
-                rows.speed.0[lane] = 0.0;
-                rows.duration.0[lane] = 1.0;
-                rows.wrap.0[lane] = 1.0;
-                rows.twist.iter_mut().for_each(|row| row.0[lane] = 0.0);
-                continue;
-            };
-            rows.clip[lane] = play.clip.index;
-            rows.time.0[lane] = if clip.looping() {
-                play.time.rem_euclid(clip.duration())
-            } else {
-                play.time.clamp(0.0, clip.duration())
-            };
-            rows.weight.0[lane] = play.weight / total;
-            rows.speed.0[lane] = play.speed;
-            rows.duration.0[lane] = clip.duration();
-            rows.wrap.0[lane] = if clip.looping() { 1.0 } else { 0.0 };
-            let twist = clip.root().constant();
-            if twist.is_none() {
-                rows.varying |= bit;
-            }
-            let twist = twist.unwrap_or_default();
-            for (row, value) in rows.twist.iter_mut().zip([twist.x, twist.z, twist.yaw]) {
-                row.0[lane] = value;
-            }
-        }
-        block.count_slots();
-        Ok(())
-    }
-
-    /// What a character plays, with the times that the clips have come to.
-    ///
-    /// # Errors
-    /// If the handle is stale.
-    pub fn clips(&self, handle: Handle) -> Result<impl Iterator<Item = Play> + '_, BuildError> {
-        let topology = self.place(handle)?.cohort;
-        let (block, lane) = self.block(handle)?;
-        Ok(block.clips.iter().filter(move |rows| rows.weight.0[lane] > 0.0).map(move |rows| Play {
-            clip: ClipId { topology, index: rows.clip[lane] },
-            time: rows.time.0[lane],
-            weight: rows.weight.0[lane],
-            speed: rows.speed.0[lane],
-        }))
-    }
-
     /// Puts a character somewhere without forgetting its feet: for steering and small corrections.
     ///
     /// # Errors
@@ -515,83 +422,6 @@ impl Crowd {
         Ok((RigId(block.rigs[lane]), block.skins[lane].into()))
     }
 
-    /// Sorts lanes by rig and skin, so that blocks are full and uniform. What is left over of a rig after its full
-    /// blocks gets a block of its own if it fills three quarters of it, else shares one with others. To be called
-    /// after spawning in bulk; poses do not depend on it.
-    pub fn pack(&mut self) {
-        for cohort in 0..self.cohorts.len() {
-            let blocks = &mut self.cohorts[cohort].1;
-            let mut lanes: Vec<Lane> = Vec::with_capacity(blocks.len() * BLOCK);
-            for block in blocks.iter_mut() {
-                for lane in 0..BLOCK {
-                    if block.live & (1 << lane) != 0 {
-                        lanes.push(block.take(lane));
-                    }
-                }
-            }
-            lanes.sort_by_key(|lane| (lane.rig, lane.skin, lane.character));
-            blocks.clear();
-            let mut leftovers = Vec::new();
-            let mut lanes = lanes.into_iter().peekable();
-            while let Some(first) = lanes.next() {
-                let key = (first.rig, first.skin);
-                let mut run = vec![first];
-                while run.len() < BLOCK
-                    && let Some(next) = lanes.next_if(|lane| (lane.rig, lane.skin) == key)
-                {
-                    run.push(next);
-                }
-                if run.len() * 4 >= BLOCK * 3 { self.push_block(cohort, run) } else { leftovers.extend(run) }
-            }
-            let mut leftovers = leftovers.into_iter();
-            loop {
-                let run: Vec<Lane> = leftovers.by_ref().take(BLOCK).collect();
-                if run.is_empty() {
-                    break;
-                }
-                self.push_block(cohort, run);
-            }
-        }
-    }
-
-    fn push_block(&mut self, cohort: usize, lanes: Vec<Lane>) {
-        let blocks = &mut self.cohorts[cohort].1;
-        let mut block = Block::default();
-        for (lane, state) in lanes.into_iter().enumerate() {
-            self.characters[state.character as usize].place =
-                Some(Place { cohort: cohort as u16, lane: lane as u8, block: blocks.len() as u32 });
-            block.put(lane, state);
-        }
-        blocks.push(block);
-    }
-
-    /// Per-lane rows of blocks of several rigs, which `pack` and `spawn` leave to be made.
-    fn fill_mixed(&mut self) {
-        for (topology, blocks) in &mut self.cohorts {
-            let joints = self.topologies[*topology].topology.len();
-            for block in blocks.iter_mut() {
-                if block.live == 0 || block.uniform() {
-                    block.mixed = None;
-                } else if block.mixed.is_none() {
-                    let mut rows =
-                        MixedRows { offsets: vec![[Row::ZERO; 3]; joints], ..MixedRows::default() };
-                    for lane in 0..BLOCK {
-                        let live = block.live & (1 << lane) != 0;
-                        let rig = if live { block.rigs[lane] } else { block.any_rig() };
-                        let rig = &self.rig_data[usize::from(rig)];
-                        for (out, offset) in rows.offsets.iter_mut().zip(&rig.offsets) {
-                            (0..3).for_each(|k| out[k].0[lane] = offset[k]);
-                        }
-                        for (out, sole) in rows.soles.iter_mut().flatten().zip(rig.soles.iter().flatten()) {
-                            (0..3).for_each(|k| out[k].0[lane] = sole[k]);
-                        }
-                    }
-                    block.mixed = Some(Box::new(rows));
-                }
-            }
-        }
-    }
-
     /// Runs one frame.
     ///
     /// # Errors
@@ -624,133 +454,6 @@ impl Crowd {
         };
         frame::run(&shared, &mut self.cohorts, &mut self.scratch, executor);
         Ok(())
-    }
-
-    /// Header and palette of a character, as the last frame wrote them. The palette is padded to whole lines.
-    ///
-    /// # Errors
-    /// If the handle is stale.
-    pub fn pose(&self, handle: Handle) -> Result<(PoseHeader, &[u8]), BuildError> {
-        let lines = self.slot(handle)?;
-        let (header, palette) = lines.split_at(1);
-        Ok((PoseHeader::read(&header[0]), bytemuck::cast_slice(palette)))
-    }
-
-    fn slot(&self, handle: Handle) -> Result<&[Line], BuildError> {
-        let (block, lane) = self.block(handle)?;
-        let stale = BuildError::Unknown { what: "slot", index: handle.index() };
-        Ok(self.slots.slot(block.tokens[lane].as_ref().ok_or(stale)?))
-    }
-
-    /// All output, to be uploaded as it is.
-    pub fn output(&self) -> &[Line] {
-        self.slots.as_lines()
-    }
-
-    /// First line of a character's slot in [`output`](Self::output); never changes while it lives.
-    ///
-    /// # Errors
-    /// If the handle is stale.
-    pub fn slot_line(&self, handle: Handle) -> Result<u32, BuildError> {
-        let (block, lane) = self.block(handle)?;
-        let stale = BuildError::Unknown { what: "slot", index: handle.index() };
-        Ok(block.tokens[lane].as_ref().ok_or(stale)?.first_line())
-    }
-
-    /// Line ranges of [`output`](Self::output) that the last frame wrote, sorted and merged, into a list that
-    /// the host keeps.
-    pub fn dirty_ranges(&self, ranges: &mut Vec<core::ops::Range<u32>>) {
-        ranges.clear();
-        for token in
-            self.cohorts.iter().flat_map(|(_, blocks)| blocks).flat_map(|block| &block.tokens).flatten()
-        {
-            ranges.push(token.first_line()..token.first_line() + token.line_count());
-        }
-        ranges.sort_unstable_by_key(|range| range.start);
-        let mut kept = 0;
-        for at in 0..ranges.len() {
-            let range = ranges[at].clone();
-            if kept > 0 && ranges[kept - 1].end == range.start {
-                ranges[kept - 1].end = range.end;
-            } else {
-                ranges[kept] = range;
-                kept += 1;
-            }
-        }
-        ranges.truncate(kept);
-    }
-
-    /// Metres that 1 stands for in the translations of [`PaletteFormat::Snorm16`].
-    ///
-    /// # Errors
-    /// If rig or skin are unknown.
-    pub fn palette_range(&self, rig: RigId, skin: usize) -> Result<f32, BuildError> {
-        Ok(self.skin(rig, skin)?.range)
-    }
-
-    /// Live characters.
-    pub fn len(&self) -> usize {
-        self.live
-    }
-
-    /// True if nobody lives.
-    pub fn is_empty(&self) -> bool {
-        self.live == 0
-    }
-
-    /// Live handles, in index order.
-    pub fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
-        self.characters
-            .iter()
-            .enumerate()
-            .filter(|(_, entry)| entry.place.is_some())
-            .map(|(index, entry)| Handle { index: index as u32, generation: entry.generation })
-    }
-
-    /// How full and how even the blocks are.
-    pub fn occupancy(&self) -> Occupancy {
-        let blocks = self.cohorts.iter().flat_map(|(_, blocks)| blocks).filter(|block| block.live != 0);
-        let (mut count, mut uniform) = (0, 0);
-        for block in blocks {
-            count += 1;
-            uniform += usize::from(block.uniform());
-        }
-        Occupancy {
-            characters: self.live,
-            blocks: count,
-            occupancy: self.live as f32 / (BLOCK * count.max(1)) as f32,
-            uniform_block_percent: 100.0 * uniform as f32 / count.max(1) as f32,
-        }
-    }
-
-    /// Persistent bytes per character, output slots left out.
-    pub fn state_bytes_per_character(&self) -> f32 {
-        let bytes: usize = self
-            .cohorts
-            .iter()
-            .flat_map(|(_, blocks)| blocks)
-            .map(|block| {
-                let mixed = block
-                    .mixed
-                    .as_ref()
-                    .map_or(0, |rows| size_of::<MixedRows>() + size_of_val(rows.offsets.as_slice()));
-                size_of::<Block>() + mixed
-            })
-            .sum::<usize>()
-            + size_of_val(self.characters.as_slice());
-        bytes as f32 / self.live.max(1) as f32
-    }
-
-    /// Distinct bound clips and the bytes of their rows.
-    pub fn library(&self) -> (usize, usize) {
-        self.topologies.iter().fold((0, 0), |(clips, bytes), data| {
-            (clips + data.library.clips().len(), bytes + data.library.bytes())
-        })
-    }
-
-    /// Stages that [`Frame::until`] can name.
-    pub fn stages() -> [Stage; 5] {
-        Stage::ALL
     }
 }
 

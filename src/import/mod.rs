@@ -2,6 +2,17 @@
 //!
 //! A reader decodes its format; then constant scale is folded, roles are proposed, axes and units are converted once,
 //! and clips are told apart by where their travel is. All importers share those steps.
+//!
+//! ```no_run
+//! let imported = throng::import::gltf::load("hero.glb")?;
+//! for warning in &imported.report.warnings {
+//!     eprintln!("{warning}");
+//! }
+//! for finding in imported.report.roles.doubtful() {
+//!     eprintln!("{} is {} only by its name or place", finding.joint, finding.role);
+//! }
+//! # Ok::<(), throng::import::ImportError>(())
+//! ```
 
 mod check;
 mod conventions;

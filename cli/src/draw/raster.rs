@@ -233,7 +233,8 @@ impl Pipeline for Shader<'_> {
                 let away = (varying.world - self.lit.scene.focus).with_y(0.0).length() / radius;
                 let fade = ((away - 0.45) / 0.5).clamp(0.0, 1.0);
                 let fade = fade * fade * (3.0 - 2.0 * fade);
-                (pattern(varying.world, normal) * light).lerp(srgb(BACKGROUND), fade)
+                (pattern(varying.world, normal, (self.eye - varying.world).length()) * light)
+                    .lerp(srgb(BACKGROUND), fade)
             }
             _ => {
                 let rim = (1.0 - normal.dot(to_eye).clamp(0.0, 1.0)).powi(4);
@@ -243,20 +244,22 @@ impl Pipeline for Shader<'_> {
     }
 }
 
-/// Half-metre checks with a stronger line every two metres; contour lines every 0.1 m of height.
-fn pattern(world: Vec3, normal: Vec3) -> Vec3 {
+/// Half-metre checks with a stronger line every two metres; contour lines every 0.1 m of height. Lines fade
+/// with the distance from the eye, where they would be thinner than a pixel.
+fn pattern(world: Vec3, normal: Vec3, distance: f32) -> Vec3 {
     let cell = |v: f32| (v * 2.0).floor() as i64;
     let even = (cell(world.x) + cell(world.z)).rem_euclid(2) == 0;
     let mut shade: f32 = if even { 0.60 } else { 0.47 };
+    let strength = 1.0 - ((distance - 6.0) / 24.0).clamp(0.0, 1.0);
     let to_line = |v: f32| 2.0 * ((v * 0.5 + 0.5).rem_euclid(1.0) - 0.5).abs();
     if to_line(world.x).min(to_line(world.z)) < 0.012 {
-        shade *= 0.6;
+        shade *= 1.0 - 0.4 * strength;
     }
     let slope = (1.0 - normal.y * normal.y).max(0.0).sqrt() / normal.y.max(0.05);
     // A quarter of the way between multiples of 0.1 m, where no stair tread lies.
     let to_contour = (((world.y - 0.025) * 10.0 + 0.5).rem_euclid(1.0) - 0.5).abs() * 0.1;
     if to_contour < 0.008 * slope {
-        shade *= 0.65;
+        shade *= 1.0 - 0.35 * strength;
     }
     Vec3::new(shade, shade, shade * 0.98)
 }

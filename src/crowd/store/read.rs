@@ -1,0 +1,137 @@
+//! What a host reads after a frame: slots, dirty ranges, counts.
+
+use super::{Crowd, Handle, Occupancy, RigId};
+use crate::crowd::block::{Block, MixedRows};
+use crate::crowd::frame::Stage;
+use crate::crowd::output::PoseHeader;
+use crate::error::BuildError;
+use crate::lanes::{BLOCK, Line};
+
+impl Crowd {
+    /// Header and palette of a character, as the last frame wrote them. The palette is padded to whole lines.
+    ///
+    /// # Errors
+    /// If the handle is stale.
+    pub fn pose(&self, handle: Handle) -> Result<(PoseHeader, &[u8]), BuildError> {
+        let lines = self.slot(handle)?;
+        let (header, palette) = lines.split_at(1);
+        Ok((PoseHeader::read(&header[0]), bytemuck::cast_slice(palette)))
+    }
+
+    fn slot(&self, handle: Handle) -> Result<&[Line], BuildError> {
+        let (block, lane) = self.block(handle)?;
+        let stale = BuildError::Unknown { what: "slot", index: handle.index() };
+        Ok(self.slots.slot(block.tokens[lane].as_ref().ok_or(stale)?))
+    }
+
+    /// All output, to be uploaded as it is.
+    pub fn output(&self) -> &[Line] {
+        self.slots.as_lines()
+    }
+
+    /// First line of a character's slot in [`output`](Self::output); never changes while it lives.
+    ///
+    /// # Errors
+    /// If the handle is stale.
+    pub fn slot_line(&self, handle: Handle) -> Result<u32, BuildError> {
+        let (block, lane) = self.block(handle)?;
+        let stale = BuildError::Unknown { what: "slot", index: handle.index() };
+        Ok(block.tokens[lane].as_ref().ok_or(stale)?.first_line())
+    }
+
+    /// Line ranges of [`output`](Self::output) that the last frame wrote, sorted and merged, into a list that
+    /// the host keeps.
+    pub fn dirty_ranges(&self, ranges: &mut Vec<core::ops::Range<u32>>) {
+        ranges.clear();
+        for token in
+            self.cohorts.iter().flat_map(|(_, blocks)| blocks).flat_map(|block| &block.tokens).flatten()
+        {
+            ranges.push(token.first_line()..token.first_line() + token.line_count());
+        }
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut kept = 0;
+        for at in 0..ranges.len() {
+            let range = ranges[at].clone();
+            if kept > 0 && ranges[kept - 1].end == range.start {
+                ranges[kept - 1].end = range.end;
+            } else {
+                ranges[kept] = range;
+                kept += 1;
+            }
+        }
+        ranges.truncate(kept);
+    }
+
+    /// Metres that 1 stands for in the translations of [`PaletteFormat::Snorm16`].
+    ///
+    /// # Errors
+    /// If rig or skin are unknown.
+    pub fn palette_range(&self, rig: RigId, skin: usize) -> Result<f32, BuildError> {
+        Ok(self.skin(rig, skin)?.range)
+    }
+
+    /// Live characters.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// True if nobody lives.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Live handles, in index order.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
+        self.characters
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.place.is_some())
+            .map(|(index, entry)| Handle { index: index as u32, generation: entry.generation })
+    }
+
+    /// How full and how even the blocks are.
+    pub fn occupancy(&self) -> Occupancy {
+        let blocks = self.cohorts.iter().flat_map(|(_, blocks)| blocks).filter(|block| block.live != 0);
+        let (mut count, mut uniform) = (0, 0);
+        for block in blocks {
+            count += 1;
+            uniform += usize::from(block.uniform());
+        }
+        Occupancy {
+            characters: self.live,
+            blocks: count,
+            occupancy: self.live as f32 / (BLOCK * count.max(1)) as f32,
+            uniform_block_percent: 100.0 * uniform as f32 / count.max(1) as f32,
+        }
+    }
+
+    /// Persistent bytes per character, output slots left out.
+    pub fn state_bytes_per_character(&self) -> f32 {
+        let bytes: usize = self
+            .cohorts
+            .iter()
+            .flat_map(|(_, blocks)| blocks)
+            .map(|block| {
+                let mixed = block
+                    .mixed
+                    .as_ref()
+                    .map_or(0, |rows| size_of::<MixedRows>() + size_of_val(rows.offsets.as_slice()));
+                size_of::<Block>() + mixed
+            })
+            .sum::<usize>()
+            + size_of_val(self.characters.as_slice());
+        bytes as f32 / self.live.max(1) as f32
+    }
+
+    /// Distinct bound clips and the bytes of their rows.
+    pub fn library(&self) -> (usize, usize) {
+        self.topologies.iter().fold((0, 0), |(clips, bytes), data| {
+            (clips + data.library.clips().len(), bytes + data.library.bytes())
+        })
+    }
+
+    /// Stages that [`Frame::until`] can name.
+    pub fn stages() -> [Stage; 5] {
+        Stage::ALL
+    }
+}
