@@ -9,8 +9,8 @@
 //! * A stance *straddles* if, in a frame in which heel and ball are both down, the ground between the two is
 //!   steeper than 45 degrees anywhere (a riser), or their grounds differ by more than a pitch of 30 degrees
 //!   bridges. Such a foot cannot lie on the ground; its samples are kept apart.
-//! * A stance is *unreachable* if a point that is down hangs more than 5 mm above the ground while the leg is
-//!   straight (99.5 % of thigh and shin).
+//! * A stance is *unreachable* if in some frame all points that are down hang more than 5 mm above the ground while
+//!   the leg is straight (99.5 % of thigh and shin).
 //!
 //! Points are where the palette takes the rig's sole points: what a viewer would see.
 
@@ -377,11 +377,11 @@ fn down(contacts: &Contacts, side: Side, time: f32) -> [bool; 2] {
 fn look(stance: &mut Open, terrain: &Terrain, points: [DVec3; 2], down: [bool; 2], leg: [DVec3; 3]) -> bool {
     let spots: [Option<Spot>; 2] = points.map(|p| terrain.at(p.x, p.z));
     let [Some(heel), Some(ball)] = spots else { return false };
-    let mut hangs = false;
+    let mut hangs = true;
     for (end, spot) in [heel, ball].into_iter().enumerate() {
         if down[end] {
             let distance = (points[end].y - spot.height) * spot.normal[1];
-            hangs |= distance > HANGS;
+            hangs &= distance > HANGS;
             stance.samples[end].push((distance * 1e3) as f32);
         }
     }

@@ -84,7 +84,7 @@ pub struct Tier {
 pub struct StageTime {
     /// As [`crate::crowd::Stage::name`].
     pub name: &'static str,
-    /// Median.
+    /// Of the fastest rounds.
     pub ns_per_character: f64,
 }
 
