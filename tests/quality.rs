@@ -101,8 +101,7 @@ fn a_clip_without_contacts_is_not_judged_and_the_reason_is_said() {
     let rig = Rig::build(&body.rig_source()).unwrap();
     let walk = RawClip { contacts: None, ..content::clip(ClipKind::Walk, &body) };
     let reference = body.reference();
-    let source =
-        BindSource { skeleton: &body.character.skeleton, roles: &body.roles, reference: &reference };
+    let source = BindSource { skeleton: &body.character.skeleton, roles: &body.roles, reference: &reference };
     let bound = bind(source, &walk, &rig).unwrap();
     let mut crowd = Crowd::new(CrowdConfig::default());
     let id = crowd.add_rig(rig).unwrap();

@@ -85,7 +85,8 @@ fn the_uniform_scene_is_one_rig_of_64_joints_with_two_clips_each() {
 
 #[test]
 fn clips_that_are_mixed_step_together() {
-    let scene = Scene::build(&SceneOptions { characters: 400, library: 64, ..SceneOptions::default() }).unwrap();
+    let scene =
+        Scene::build(&SceneOptions { characters: 400, library: 64, ..SceneOptions::default() }).unwrap();
     let mut mixed = 0;
     for &handle in scene.handles() {
         let mut cycles = Vec::new();

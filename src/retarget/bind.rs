@@ -36,6 +36,14 @@ const MAX_RATE: f64 = 60.0;
 /// # Errors
 /// If the clip is not valid for the source skeleton, or the result cannot be told in rows.
 pub fn bind(source: BindSource<'_>, clip: &RawClip, rig: &Rig) -> Result<BoundClip, BuildError> {
+    BoundClip::build(rig.topology(), &fitting_keys(source, clip, rig)?)
+}
+
+/// The keys of [`bind`] before quantisation.
+///
+/// # Errors
+/// If the clip is not valid for the source skeleton.
+pub fn fitting_keys(source: BindSource<'_>, clip: &RawClip, rig: &Rig) -> Result<MotionKeys, BuildError> {
     let mut rate = KEY_RATE;
     let mut keys = motion_keys(source, clip, rig, rate)?;
     while rate < MAX_RATE {
@@ -46,7 +54,7 @@ pub fn bind(source: BindSource<'_>, clip: &RawClip, rig: &Rig) -> Result<BoundCl
         }
         (keys, rate) = (finer, 2.0 * rate);
     }
-    BoundClip::build(rig.topology(), &keys)
+    Ok(keys)
 }
 
 /// What a clip with half the keys of `finer` loses half way between them: the largest distance of a joint, or of a

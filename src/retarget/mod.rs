@@ -5,4 +5,4 @@ mod chains;
 mod detect;
 mod root;
 
-pub use bind::{BindSource, TOLERANCE, bind, motion_keys};
+pub use bind::{BindSource, TOLERANCE, bind, fitting_keys, motion_keys};

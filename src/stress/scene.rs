@@ -4,7 +4,7 @@ use super::StressError;
 use super::long::repeat;
 use super::steer::steer;
 use super::terrain::{HALF_SIDE, Terrain, TerrainKind};
-use crate::clip::{BoundClip, KEY_RATE};
+use crate::clip::BoundClip;
 use crate::content::rng::Rng;
 use crate::content::{self, BodyPlan, ClipKind, RigKind};
 use crate::crowd::{
@@ -12,7 +12,7 @@ use crate::crowd::{
 };
 use crate::error::BuildError;
 use crate::lanes::{GROUP, KeyGroup};
-use crate::retarget::{BindSource, motion_keys};
+use crate::retarget::{BindSource, fitting_keys};
 use crate::rig::Rig;
 
 /// Rows of a clip of a scene's library, bytes: cycles are repeated until they have as many.
@@ -232,7 +232,7 @@ fn library(
     for clip in &raw {
         let source =
             BindSource { skeleton: &body.character.skeleton, roles: &body.roles, reference: &reference };
-        let keys = motion_keys(source, clip, &rig, KEY_RATE)?;
+        let keys = fitting_keys(source, clip, &rig)?;
         let groups = (rig.topology().len() + 2).div_ceil(GROUP);
         let needed = MIN_CLIP_BYTES.div_ceil(groups * size_of::<KeyGroup>()) - 1;
         let cycles = needed.div_ceil((keys.pelvis.len() - 1).max(1));

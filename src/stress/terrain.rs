@@ -32,7 +32,7 @@ const STEP_ROWS: usize = 11;
 /// Steps of a flight.
 const STEPS: usize = 6;
 /// Rows of a landing.
-const LANDING_ROWS: usize = 56;
+const LANDING_ROWS: usize = STEPS * STEP_ROWS;
 /// Rows of flight up, landing, flight down, landing.
 const PERIOD_ROWS: usize = 2 * (STEPS * STEP_ROWS + LANDING_ROWS);
 /// Steepest slope of the hills.

@@ -9,7 +9,7 @@ use crate::content::rng::Rng;
 use crate::crowd::{ClipId, Crowd, CrowdConfig, Play, WorldTransform};
 use crate::import::{Imported, Sidecar, gltf};
 use crate::retarget::{BindSource, bind};
-use crate::rig::{RawSkeleton, ReferencePose, Rig, RigSource};
+use crate::rig::{ReferencePose, Rig, RigSource};
 
 /// Files to make a scene of.
 #[derive(Clone, Debug, Default)]
@@ -72,8 +72,14 @@ impl UserFiles {
         for path in &self.clips {
             let source = load(path, &mut more)?;
             // On the same skeleton the two stand alike already, whatever pose the file rests in.
-            let own = same_stance(&source.character.skeleton, &target.character.skeleton, &reference)
-                .unwrap_or_else(|| ReferencePose::aligned(&source.character.skeleton, &source.roles));
+            let own = ReferencePose::of_sibling(
+                &source.character.skeleton,
+                &source.roles,
+                &target.character.skeleton,
+                &target.roles,
+                &reference,
+            )
+            .unwrap_or_else(|| ReferencePose::aligned(&source.character.skeleton, &source.roles));
             take(&mut crowd, &source, &own, path);
         }
         warnings.append(&mut more);
@@ -132,24 +138,4 @@ fn load(path: &Path, warnings: &mut Vec<String>) -> Result<Imported, StressError
         }
     }
     Ok(imported)
-}
-
-/// The target's reference pose in the source's joint order, if names and bone lengths agree.
-fn same_stance(
-    source: &RawSkeleton,
-    target: &RawSkeleton,
-    reference: &ReferencePose,
-) -> Option<ReferencePose> {
-    let mut models = Vec::with_capacity(source.joints.len());
-    for joint in &source.joints {
-        let at = usize::from(target.find(&joint.name)?);
-        let other = &target.joints[at];
-        let (own, theirs) = (joint.rest.translation.length(), other.rest.translation.length());
-        // A root's rest place is no bone.
-        if joint.parent.is_some() && (own - theirs).abs() > 1e-3 * theirs.max(0.1) {
-            return None;
-        }
-        models.push(*reference.models.get(at)?);
-    }
-    Some(ReferencePose { models })
 }

@@ -249,9 +249,10 @@ fn target<L: Lanes>(
     let anchor_rise = lerp(rise_heel, rise_ball, end);
     let limit = length * L::splat(MAX_PITCH);
     let pitch = (rise_ball - rise_heel).clamp(-limit, limit);
-    // Where the pitch is cut off, one end would be under ground: the foot is lifted onto it.
-    let below_heel = rise_heel - end.neg_mul_add(pitch, anchor_rise);
-    let below_ball = rise_ball - (L::one() - end).mul_add(pitch, anchor_rise);
+    // An end that would be under ground, because the pitch is cut off or the animation dips below its own ground
+    // between two keys, lifts the foot; an end that the animation holds up is that much clear of it.
+    let below_heel = rise_heel - end.neg_mul_add(pitch, anchor_rise) - heel.dot(up);
+    let below_ball = rise_ball - (L::one() - end).mul_add(pitch, anchor_rise) - ball.dot(up);
     let lift = below_heel.max(below_ball).max(L::zero()) * contact;
     let rise = anchor_rise + lift;
 
