@@ -138,18 +138,6 @@ pub enum PaletteName {
     Packed,
 }
 
-impl PaletteName {
-    /// The library's name for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mat4 => "4x4",
-            Self::Mat3x4 => "3x4",
-            Self::QuatTranslation => "qt32",
-            Self::Packed => "qt16",
-        }
-    }
-}
-
 /// Options of `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -162,9 +150,6 @@ pub struct BenchArgs {
     /// Never fused arithmetic: the same bits on every processor.
     #[arg(long)]
     pub strict: bool,
-    /// Instruction set: portable, avx2 or avx512 [default: THRONG_ISA, else the widest one].
-    #[arg(long, value_name = "NAME")]
-    pub isa: Option<String>,
     /// Distinct clips resident [default: 256, 16 with --uniform].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=4096))]
     pub library: Option<u32>,
@@ -180,12 +165,6 @@ pub struct BenchArgs {
     /// Also measure how the frame scales with characters, clips and threads.
     #[arg(long)]
     pub sweep: bool,
-    /// Rounds of a run; published figures take at least 15.
-    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: u32,
-    /// Valid runs, of which the best counts.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub runs: u32,
 }
 
 /// Options of `inspect`.
@@ -232,7 +211,7 @@ pub struct RenderArgs {
     #[arg(long, value_name = "X,Z", default_value = "0,0", allow_hyphen_values = true, value_parser = place)]
     pub from: [f32; 2],
     /// Which way they start, degrees to the left of +Z.
-    #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true, value_parser = degrees)]
     pub turn: f32,
     /// Draw this many characters from a high camera.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "camera"], value_parser = clap::value_parser!(u32).range(1..=5000))]
@@ -266,4 +245,11 @@ fn place(text: &str) -> Result<[f32; 2], String> {
     let number = |text: &str| text.trim().parse::<f32>().ok().filter(|value| value.abs() <= 1e5);
     let place = text.split_once(',').and_then(|(x, z)| Some([number(x)?, number(z)?]));
     place.ok_or_else(|| format!("`{text}` is not X,Z in metres, such as 3,-20"))
+}
+
+fn degrees(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if value.abs() <= 360.0 => Ok(value),
+        _ => Err(format!("`{text}` is not an angle from -360 to 360 degrees, such as 90")),
+    }
 }

@@ -31,7 +31,7 @@ const CELL: f32 = 0.05;
 /// Seconds that characters walk before the first picture, so that what is smoothed over time has settled.
 const WARM_UP: f32 = 1.0;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Report {
     output: String,
     character: String,
@@ -41,6 +41,20 @@ struct Report {
     size: [u32; 2],
     times_s: Vec<f32>,
     cameras: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Report {
+    /// What the options alone say.
+    fn of(options: &RenderArgs, format: Format) -> Self {
+        Self {
+            output: options.output.display().to_string(),
+            ground: options.ground.kind().name(),
+            solved: !options.raw,
+            size: format.size,
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -63,6 +77,7 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
         None => single(options, format)?,
     };
     output::write_whole(&options.output, &png)?;
+    report.warnings.iter().for_each(output::warn);
     if json {
         output::print_json(&report);
     } else {
@@ -126,9 +141,15 @@ fn single(options: &RenderArgs, format: Format) -> Result<(Vec<u8>, Report), Fai
         }
     }
     bar.finish_and_clear();
-    let name = subject.body.character.name.clone();
-    let clip = clip.name.clone();
-    Ok((png(&sheet, options)?, report(options, format, name, clip, times)))
+    let report = Report {
+        character: subject.body.character.name.clone(),
+        clip: clip.name.clone(),
+        times_s: times,
+        cameras: options.camera.iter().map(|view| view.label()).collect(),
+        warnings: subject.warnings.clone(),
+        ..Report::of(options, format)
+    };
+    Ok((png(&sheet, options)?, report))
 }
 
 /// Frames from time `now` to `time`; the last one is shorter so that it ends there.
@@ -171,7 +192,10 @@ fn crowd(options: &RenderArgs, count: usize, format: Format) -> Result<(Vec<u8>,
     scene.solids.push(terrain::solid(&ground, scene.focus, 3.0 * extent, CELL));
     let mut sheet = Sheet::new(format, &[View::High], 1, "");
     sheet.column(0, &scene, "");
-    Ok((png(&sheet, options)?, report(options, format, name, clip, vec![time])))
+    let warnings = cast.iter().flat_map(|subject| subject.warnings.iter().cloned()).collect();
+    let (times_s, cameras) = (vec![time], vec![View::High.label()]);
+    let report = Report { character: name, clip, times_s, cameras, warnings, ..Report::of(options, format) };
+    Ok((png(&sheet, options)?, report))
 }
 
 /// In a disc, evenly without rows, as the seeds of a sunflower; each at a phase and heading of its own.
@@ -215,25 +239,6 @@ fn contacts(clip: &RawClip, time: f32) -> String {
 
 fn png(sheet: &Sheet, options: &RenderArgs) -> Result<Vec<u8>, Failure> {
     sheet.png().map_err(|error| Failure::Output { path: options.output.clone(), what: error.to_string() })
-}
-
-fn report(
-    options: &RenderArgs,
-    format: Format,
-    character: String,
-    clip: String,
-    times_s: Vec<f32>,
-) -> Report {
-    Report {
-        output: options.output.display().to_string(),
-        character,
-        clip,
-        ground: options.ground.kind().name(),
-        solved: !options.raw,
-        size: format.size,
-        times_s,
-        cameras: options.camera.iter().map(|view| view.label()).collect(),
-    }
 }
 
 fn list(json: bool) {

@@ -32,6 +32,8 @@ pub struct Motion {
 pub struct Subject {
     pub body: Body,
     pub motions: Vec<Motion>,
+    /// What imports converted, guessed or dropped.
+    pub warnings: Vec<String>,
 }
 
 /// The clip name that stands for the rest pose of the character's file.
@@ -86,19 +88,19 @@ pub fn inputs(options: &RenderArgs) -> Vec<PathBuf> {
 /// Loads what the options name: a body, and the motions of its own file and of the clip files, or else the
 /// built-in ones.
 pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
-    let mut motions = Vec::new();
+    let (mut motions, mut warnings) = (Vec::new(), Vec::new());
     let name = options.character.as_deref().unwrap_or(RigKind::ALL[0].name());
     let built = built_in(name);
     let body = match &built {
         Some(built) => body_of(built),
         None => {
-            let (body, own) = read(Path::new(name))?;
+            let (body, own) = read(Path::new(name), &mut warnings)?;
             motions.extend(own);
             body
         }
     };
     for path in &options.clips {
-        motions.extend(read(path)?.1);
+        motions.extend(read(path, &mut warnings)?.1);
     }
     if options.clip.as_deref() == Some(REST) {
         let owner = Owner {
@@ -115,7 +117,7 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
         let built = built.unwrap_or_else(|| content::character(RigKind::ALL[0], &BodyPlan::adult()));
         motions.push(motion_of(&built, kind));
     }
-    Ok(Subject { body, motions })
+    Ok(Subject { body, motions, warnings })
 }
 
 /// Who is in a crowd and what each does: the character of the options, or else every rig and build
@@ -133,7 +135,7 @@ pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<Subject>, Failure> 
     let subject = |(index, built): (usize, BuiltIn)| {
         let kind = named.unwrap_or(MIX[index % MIX.len()]);
         bar.inc(1);
-        Subject { body: body_of(&built), motions: vec![motion_of(&built, kind)] }
+        Subject { body: body_of(&built), motions: vec![motion_of(&built, kind)], warnings: Vec::new() }
     };
     let cast = content::variants(1, size.max(1)).into_iter().enumerate().map(subject).collect();
     bar.finish_and_clear();
@@ -154,7 +156,7 @@ fn motion_of(built: &BuiltIn, kind: ClipKind) -> Motion {
     Motion { clip: content::clip(kind, built), owner: Rc::new(owner) }
 }
 
-fn read(path: &Path) -> Result<(Body, Vec<Motion>), Failure> {
+fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion>), Failure> {
     let loaded = gltf::load(path).map_err(|error| Failure::Input {
         path: path.to_owned(),
         what: error.kind.to_string(),
@@ -163,6 +165,8 @@ fn read(path: &Path) -> Result<(Body, Vec<Motion>), Failure> {
     if loaded.character.skeleton.joints.is_empty() {
         return Err(Failure::input(path, "has no skeleton to draw"));
     }
+    let told = loaded.report.warnings.iter().map(|warning| format!("{}: {warning}", path.display()));
+    warnings.extend(told);
     let reference = ReferencePose::aligned(&loaded.character.skeleton, &loaded.roles);
     let owner = Rc::new(Owner {
         skeleton: loaded.character.skeleton.clone(),

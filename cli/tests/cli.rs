@@ -77,7 +77,7 @@ fn wrong_usage_ends_with_2_and_says_what_is_right() {
         (vec!["stress", "--isa", "mmx"], "portable"),
         (vec!["render", "--raw", "--ground", "flat"], "cannot be used with"),
         (vec!["render", "--from", "here"], "X,Z"),
-        (vec!["bench", "--rounds", "0"], "1..="),
+        (vec!["render", "--turn", "inf"], "degrees"),
         (vec!["bench", "--uniform", "--rigs", "4"], "cannot be used with"),
         (vec!["bench", "--palette", "5x5"], "3x4"),
         (vec!["inspect"], "<FILE>"),
@@ -353,6 +353,26 @@ fn the_solved_walk_on_flat_ground_looks_like_the_raw_one() {
     let same = solved.iter().filter(|pixel| raw.contains(pixel)).count() as f32;
     let share = same / solved.len().max(raw.len()) as f32;
     assert!(share > 0.85, "only {share} of the silhouette agree");
+}
+
+#[test]
+fn what_an_import_drops_is_told() {
+    let Some(file) = data("gltf/quaternius/Astronaut_draco.glb") else {
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.png");
+    let [file, path] = [&file, &path].map(|path| path.to_str().unwrap_or_default());
+    let arguments =
+        ["render", "--json", "--character", file, "--clip", "rest", "--raw", "--size", "64x64", "-o", path];
+    let output = throng(&arguments);
+    let report = document(&output);
+    let warnings = report["warnings"].as_array().expect("a list");
+    assert!(
+        warnings.iter().any(|text| text.as_str().is_some_and(|text| text.contains("compressed"))),
+        "{report}"
+    );
+    assert!(stderr(&output).contains("compressed"), "{}", stderr(&output));
 }
 
 #[test]
