@@ -312,8 +312,7 @@ fn prefetch_keys(block: &Block, library: &Library, dt: f32) {
                 let head = library.head(rows.clip[lane]);
                 let time = rows.time.0[lane] + rows.speed.0[lane] * dt;
                 let left = (time * head.rate).clamp(0.0, head.intervals - 1.0) as usize;
-                let (left, right) = library.keys(head, left);
-                for group in left.iter().chain(right) {
+                for group in library.keys(head, left) {
                     crate::lanes::prefetch(group);
                 }
             }

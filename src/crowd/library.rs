@@ -44,12 +44,12 @@ impl Library {
         &self.heads[clip as usize]
     }
 
-    /// Key `left` and the one after it.
+    /// Key `left` and the one after it, which stands behind it.
     #[inline(always)]
-    pub fn keys(&self, head: &ClipHead, left: usize) -> (&[KeyGroup], &[KeyGroup]) {
+    pub fn keys(&self, head: &ClipHead, left: usize) -> &[KeyGroup] {
         let groups = head.groups as usize;
         let first = (head.first as usize + left) * groups;
-        self.rows[first..first + 2 * groups].split_at(groups)
+        &self.rows[first..first + 2 * groups]
     }
 
     pub fn clip(&self, clip: u32) -> Option<&BoundClip> {

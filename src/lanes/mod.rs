@@ -76,15 +76,42 @@ pub const KEY_ONE: f32 = 32767.0;
 pub const WEIGHT_ONE: f32 = 32767.0;
 
 /// Two neighbouring keys of one clip and their weights, ready to be mixed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct KeyPair<'a> {
-    /// The key at or before the time.
-    pub left: &'a [KeyGroup],
-    /// The key after it, as long as `left`.
-    pub right: &'a [KeyGroup],
-    /// Weights of both in units of 1 / [`WEIGHT_ONE`]; over all pairs of a character they sum to
-    /// [`WEIGHT_ONE`], so that 32-bit sums cannot overflow.
-    pub weights: [i16; 2],
+    /// The key at or before the time, then the one after it.
+    keys: &'a [KeyGroup],
+    /// Groups of one key.
+    groups: usize,
+    /// Weight of the first key in the low half, of the second in the high half.
+    weights: i32,
+}
+
+impl<'a> KeyPair<'a> {
+    /// No keys.
+    pub const NONE: Self = Self { keys: &[], groups: 0, weights: 0 };
+
+    /// `keys` holds both keys, one after the other. Weights are in units of 1 / [`WEIGHT_ONE`]; over all pairs of a
+    /// character they sum to about [`WEIGHT_ONE`], so that 32-bit sums cannot overflow.
+    #[inline(always)]
+    pub fn new(keys: &'a [KeyGroup], [left, right]: [i16; 2]) -> Self {
+        let weights = i32::from(left as u16) | (i32::from(right) << 16);
+        Self { keys, groups: keys.len() / 2, weights }
+    }
+
+    /// Weights of both keys.
+    #[inline(always)]
+    pub fn weights(&self) -> [i16; 2] {
+        [self.weights as i16, (self.weights >> 16) as i16]
+    }
+
+    /// The same group of both keys.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub fn group(&self, group: usize) -> [&'a KeyGroup; 2] {
+        assert!(group < self.groups, "a group past the end of a key");
+        // SAFETY: `group < groups` was checked, and `keys` holds at least twice `groups`.
+        unsafe { [self.keys.get_unchecked(group), self.keys.get_unchecked(self.groups + group)] }
+    }
 }
 
 /// A vector of `N` lanes of `f32` on one instruction set in one arithmetic mode.

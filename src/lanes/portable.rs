@@ -184,10 +184,11 @@ impl Lanes for Portable {
             let mut low = i32x4::splat(0);
             let mut high = i32x4::splat(0);
             for pair in pairs {
-                let [w0, w1] = pair.weights;
+                let [w0, w1] = pair.weights();
+                let [left, right] = pair.group(group);
                 // `wide` has no interleave to feed its pairwise `dot`; made from arrays it was twice as slow.
-                let a = i16x8::new(eight(&pair.left[group], 8 * q)).widening_mul(i16x8::splat(w0));
-                let b = i16x8::new(eight(&pair.right[group], 8 * q)).widening_mul(i16x8::splat(w1));
+                let a = i16x8::new(eight(left, 8 * q)).widening_mul(i16x8::splat(w0));
+                let b = i16x8::new(eight(right, 8 * q)).widening_mul(i16x8::splat(w1));
                 let [first, second]: [i32x4; 2] = bytemuck::cast(a + b);
                 low += first;
                 high += second;

@@ -184,8 +184,8 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
             let mut low = [_mm256_setzero_si256(); 2];
             let mut high = low;
             for pair in pairs {
-                let weights = _mm256_set1_epi32(packed(pair.weights));
-                let (a, b) = (&pair.left[group], &pair.right[group]);
+                let weights = _mm256_set1_epi32(pair.weights);
+                let [a, b] = pair.group(group);
                 for h in 0..2 {
                     let a = _mm256_load_si256(a.0.as_ptr().cast::<__m256i>().add(h));
                     let b = _mm256_load_si256(b.0.as_ptr().cast::<__m256i>().add(h));
@@ -316,9 +316,10 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
             let mut low = _mm512_setzero_si512();
             let mut high = low;
             for pair in pairs {
-                let weights = _mm512_set1_epi32(packed(pair.weights));
-                let a = _mm512_load_si512(pair.left[group].0.as_ptr().cast());
-                let b = _mm512_load_si512(pair.right[group].0.as_ptr().cast());
+                let weights = _mm512_set1_epi32(pair.weights);
+                let [a, b] = pair.group(group);
+                let a = _mm512_load_si512(a.0.as_ptr().cast());
+                let b = _mm512_load_si512(b.0.as_ptr().cast());
                 low = _mm512_add_epi32(low, _mm512_madd_epi16(_mm512_unpacklo_epi16(a, b), weights));
                 high = _mm512_add_epi32(high, _mm512_madd_epi16(_mm512_unpackhi_epi16(a, b), weights));
             }
@@ -326,12 +327,6 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
             _mm512_store_si512(odd.0.as_mut_ptr().cast(), high);
         }
     }
-}
-
-/// Two 16-bit weights as the halves of 32 bits, the first low.
-#[inline(always)]
-fn packed([w0, w1]: [i16; 2]) -> i32 {
-    i32::from(w0 as u16) | (i32::from(w1) << 16)
 }
 
 /// Lanes `at..at + 4` of rows `row` and `row + 4`, side by side.

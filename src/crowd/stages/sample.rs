@@ -19,8 +19,7 @@ per_isa! {
 #[inline(always)]
 fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scratch: &mut Scratch) {
     let slots = usize::from(block.clip_slots).min(MAX_CLIPS);
-    let none = KeyPair { left: &[], right: &[], weights: [0; 2] };
-    let mut pairs = [[none; MAX_CLIPS]; BLOCK];
+    let mut pairs = [[KeyPair::NONE; MAX_CLIPS]; BLOCK];
     let mut counts = [0usize; BLOCK];
     let mut total = [0i32; BLOCK];
     let mut careful = false;
@@ -34,10 +33,9 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
                 let left = position.min(head.intervals - 1.0) as usize;
                 let share = (weight * WEIGHT_ONE + 0.5) as i32;
                 let right_share = ((position - left as f32) * share as f32 + 0.5) as i32;
-                let (left, right) = library.keys(head, left);
+                let keys = library.keys(head, left);
                 let count = counts[lane];
-                pairs[lane][count] =
-                    KeyPair { left, right, weights: [(share - right_share) as i16, right_share as i16] };
+                pairs[lane][count] = KeyPair::new(keys, [(share - right_share) as i16, right_share as i16]);
                 counts[lane] = count + 1;
                 total[lane] += share;
                 careful |= head.crosses_hemisphere;
@@ -109,10 +107,10 @@ fn mix_by_hemisphere(pairs: &[KeyPair<'_>], group: usize, even: &mut Row, odd: &
     for quad in 0..GROUP {
         let mut sum = [0i32; 4];
         for pair in pairs {
-            let [w0, w1] = pair.weights.map(i32::from);
+            let [w0, w1] = pair.weights().map(i32::from);
+            let [left, right] = pair.group(group);
             let part: [i32; 4] = core::array::from_fn(|c| {
-                i32::from(pair.left[group].0[4 * quad + c]) * w0
-                    + i32::from(pair.right[group].0[4 * quad + c]) * w1
+                i32::from(left.0[4 * quad + c]) * w0 + i32::from(right.0[4 * quad + c]) * w1
             });
             // The pelvis quad has 0 here and is left alone.
             let sign = if part[3] < 0 { -1 } else { 1 };
