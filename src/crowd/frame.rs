@@ -218,13 +218,19 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
         feet::ground_root(simd, block, pose);
     }
     feet::solve(simd, &data.plan, proportions, frame.dt, block, pose);
-    if until >= Stage::Model {
-        model::model(simd, &data.topology, proportions, block, pose);
+    let pass = model::ModelPass { topology: &data.topology, proportions };
+    if until == Stage::Palette
+        && let Some((rig, skin)) = block.shared_key()
+    {
+        // Model pass and palette in one go: 12 % of the frame (ARCHITECTURE.md, experiments).
+        write_key(shared, block, Some(pass), scratch, rig, skin);
+    } else if until >= Stage::Model {
+        model::model(simd, pass, pose);
+        if until == Stage::Palette {
+            write_mixed(shared, block, scratch);
+        }
     }
     block.mixed = mixed;
-    if until >= Stage::Palette {
-        write_slots(shared, block, scratch);
-    }
 }
 
 fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
@@ -244,24 +250,27 @@ fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
     }
 }
 
-fn write_slots(shared: &Shared<'_>, block: &mut Block, scratch: &mut JobScratch) {
-    let JobScratch { pose, dump } = scratch;
-    if let Some((rig, skin)) = block.shared_key() {
-        write_key(shared, block, pose, dump, rig, skin);
-        return;
-    }
-    // A mixed block is written once per rig and skin in it; the lanes of the others go to the dump.
+/// A block of several rigs or skins is written once per pair of them; lanes of the others go to the dump.
+fn write_mixed(shared: &Shared<'_>, block: &mut Block, scratch: &mut JobScratch) {
     let mut done: ArrayVec<(u16, u16), BLOCK> = ArrayVec::new();
     for lane in 0..BLOCK {
         let key = (block.rigs[lane], block.skins[lane]);
         if block.live & (1 << lane) != 0 && !done.contains(&key) {
-            write_key(shared, block, pose, dump, key.0, key.1);
+            write_key(shared, block, None, scratch, key.0, key.1);
             done.push(key);
         }
     }
 }
 
-fn write_key(shared: &Shared<'_>, block: &mut Block, pose: &Scratch, dump: &mut [Line], rig: u16, skin: u16) {
+fn write_key(
+    shared: &Shared<'_>,
+    block: &mut Block,
+    model: Option<model::ModelPass<'_>>,
+    scratch: &mut JobScratch,
+    rig: u16,
+    skin: u16,
+) {
+    let JobScratch { pose, dump } = scratch;
     let packed = &shared.rigs[usize::from(rig)].skins[usize::from(skin)];
     let lines = packed.lines as usize;
     let mut spare = dump.chunks_exact_mut(lines);
@@ -279,7 +288,7 @@ fn write_key(shared: &Shared<'_>, block: &mut Block, pose: &Scratch, dump: &mut 
     });
     let mut out = LineTargets::new(out);
     write_header(shared.simd, &header, &mut out, shared.stream);
-    palette::palette(shared.simd, packed, shared.format, pose, &mut out, shared.stream);
+    palette::palette(shared.simd, packed, shared.format, model, pose, &mut out, shared.stream);
 }
 
 /// The rows of [`super::output::PoseHeader`].

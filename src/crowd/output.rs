@@ -122,6 +122,8 @@ impl PoseHeader {
 #[derive(Clone, Debug)]
 pub(crate) struct PackedSkin {
     pub entries: Vec<PackedEntry>,
+    /// Per batch of entries that fill whole lines: joints that must be in model space before it.
+    pub joints: Vec<u16>,
     pub lines: u32,
     /// Metres that 1 stands for in [`PaletteFormat::Snorm16`].
     pub range: f32,
@@ -171,8 +173,16 @@ impl PackedSkin {
                 entries.push(last);
             }
         }
+        let mut needed = 0;
+        let joints = entries
+            .chunks_exact(batch)
+            .map(|batch| {
+                needed = batch.iter().map(|entry| entry.joint + 1).fold(needed, u16::max);
+                needed
+            })
+            .collect();
         let lines = 1 + format.lines(skin.entries().len()) as u32;
-        Ok(Self { range: range(rig, skin), entries, lines })
+        Ok(Self { range: range(rig, skin), entries, joints, lines })
     }
 }
 

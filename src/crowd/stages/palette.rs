@@ -2,44 +2,53 @@
 //!
 //! `S = T(x) R(G) C`: where the skin's constant `C` is only `T(-b)`, rotation G and translation `x - G b`.
 
+#![allow(clippy::needless_range_loop)]
+
+use super::model::{ModelPass, model_joints};
 use crate::crowd::output::{PackedEntry, PackedSkin, PaletteFormat};
 use crate::crowd::scratch::Scratch;
 use crate::lanes::{BLOCK, Lanes, LineTargets, Quat, Row, Vec3, per_isa};
 
 per_isa! {
-    /// Writes the palette of one skin from line 1 on of each destination.
-    pub(crate) fn palette(skin: &PackedSkin, format: PaletteFormat, scratch: &Scratch, out: &mut LineTargets<'_>, stream: bool) = palette_kernel;
+    /// Writes the palette of one skin from line 1 on of each destination. With a model pass, that is run alongside,
+    /// only as far as the skin's entries need it.
+    pub(crate) fn palette(skin: &PackedSkin, format: PaletteFormat, model: Option<ModelPass<'_>>, scratch: &mut Scratch, out: &mut LineTargets<'_>, stream: bool) = palette_kernel;
 }
 
 #[inline(always)]
 fn palette_kernel<L: Lanes>(
     skin: &PackedSkin,
     format: PaletteFormat,
-    scratch: &Scratch,
+    model: Option<ModelPass<'_>>,
+    scratch: &mut Scratch,
     out: &mut LineTargets<'_>,
     stream: bool,
 ) {
-    let mut line = 1;
+    let (size, lines) = format.batch();
     let mut rows = [Row::ZERO; 48];
-    match format {
-        PaletteFormat::Mat4 => {
-            for entry in &skin.entries {
-                for at in (0..BLOCK).step_by(L::N) {
-                    let (columns, translation) = matrix::<L>(entry, scratch, at);
-                    for column in 0..3 {
-                        put(&mut rows, 4 * column, columns[column], at);
-                        L::zero().store(&mut rows[4 * column + 3], at);
-                    }
-                    put(&mut rows, 12, translation, at);
-                    L::one().store(&mut rows[15], at);
-                }
-                emit::<L>(&rows, out, &mut line, 1, stream);
+    let mut done = 0;
+    for (batch, entries) in skin.entries.chunks_exact(size).enumerate() {
+        // The pass goes on between the lines of two batches, while the store buffers empty.
+        if let Some(pass) = model {
+            let until = usize::from(skin.joints[batch]);
+            if until > done {
+                model_joints::<L>(pass, scratch, done, until);
+                done = until;
             }
         }
-        PaletteFormat::Mat3x4 => {
-            for entries in skin.entries.chunks_exact(4) {
-                for (k, entry) in entries.iter().enumerate() {
-                    for at in (0..BLOCK).step_by(L::N) {
+        for (k, entry) in entries.iter().enumerate() {
+            for at in (0..BLOCK).step_by(L::N) {
+                match format {
+                    PaletteFormat::Mat4 => {
+                        let (columns, translation) = matrix::<L>(entry, scratch, at);
+                        for column in 0..3 {
+                            put(&mut rows, 4 * column, columns[column], at);
+                            L::zero().store(&mut rows[4 * column + 3], at);
+                        }
+                        put(&mut rows, 12, translation, at);
+                        L::one().store(&mut rows[15], at);
+                    }
+                    PaletteFormat::Mat3x4 => {
                         let ([x, y, z], t) = matrix::<L>(entry, scratch, at);
                         let rows = &mut rows[12 * k..12 * k + 12];
                         x.x.store(&mut rows[0], at);
@@ -55,14 +64,7 @@ fn palette_kernel<L: Lanes>(
                         z.z.store(&mut rows[10], at);
                         t.z.store(&mut rows[11], at);
                     }
-                }
-                emit::<L>(&rows, out, &mut line, 3, stream);
-            }
-        }
-        PaletteFormat::QuatTranslation => {
-            for entries in skin.entries.chunks_exact(2) {
-                for (k, entry) in entries.iter().enumerate() {
-                    for at in (0..BLOCK).step_by(L::N) {
+                    PaletteFormat::QuatTranslation => {
                         let (q, t) = rotation_translation::<L>(entry, scratch, at);
                         let rows = &mut rows[8 * k..8 * k + 8];
                         q.x.store(&mut rows[0], at);
@@ -72,25 +74,21 @@ fn palette_kernel<L: Lanes>(
                         put(rows, 4, t, at);
                         L::splat(entry.scale).store(&mut rows[7], at);
                     }
-                }
-                emit::<L>(&rows, out, &mut line, 1, stream);
-            }
-        }
-        PaletteFormat::Snorm16 => {
-            let per_metre = 1.0 / skin.range;
-            for entries in skin.entries.chunks_exact(4) {
-                for (k, entry) in entries.iter().enumerate() {
-                    for at in (0..BLOCK).step_by(L::N) {
+                    PaletteFormat::Snorm16 => {
                         let (q, t) = rotation_translation::<L>(entry, scratch, at);
-                        let t = t.scale(L::splat(per_metre));
-                        L::pack_snorm(unit(q.x), unit(q.y)).store(&mut rows[4 * k], at);
-                        L::pack_snorm(unit(q.z), unit(q.w)).store(&mut rows[4 * k + 1], at);
-                        L::pack_snorm(unit(t.x), unit(t.y)).store(&mut rows[4 * k + 2], at);
-                        L::pack_snorm(unit(t.z), L::zero()).store(&mut rows[4 * k + 3], at);
+                        let t = t.scale(L::splat(1.0 / skin.range));
+                        let rows = &mut rows[4 * k..4 * k + 4];
+                        L::pack_snorm(unit(q.x), unit(q.y)).store(&mut rows[0], at);
+                        L::pack_snorm(unit(q.z), unit(q.w)).store(&mut rows[1], at);
+                        L::pack_snorm(unit(t.x), unit(t.y)).store(&mut rows[2], at);
+                        L::pack_snorm(unit(t.z), L::zero()).store(&mut rows[3], at);
                     }
                 }
-                emit::<L>(&rows, out, &mut line, 1, stream);
             }
+        }
+        let (quads, _) = rows.as_chunks::<BLOCK>();
+        for (k, quad) in quads[..lines].iter().enumerate() {
+            L::transpose_out(quad, out, 1 + batch * lines + k, stream);
         }
     }
 }
@@ -112,15 +110,6 @@ fn unit<L: Lanes>(v: L) -> L {
 fn times<L: Lanes>(columns: [Vec3<L>; 3], v: [f32; 3]) -> Vec3<L> {
     let (x, y, z) = (L::splat(v[0]), L::splat(v[1]), L::splat(v[2]));
     columns[0].scale_add(x, columns[1].scale_add(y, columns[2].scale(z)))
-}
-
-#[inline(always)]
-fn emit<L: Lanes>(rows: &[Row; 48], out: &mut LineTargets<'_>, line: &mut usize, lines: usize, stream: bool) {
-    let (batches, _) = rows.as_chunks::<BLOCK>();
-    for batch in &batches[..lines] {
-        L::transpose_out(batch, out, *line, stream);
-        *line += 1;
-    }
 }
 
 /// Columns and translation of the skinning matrix.
