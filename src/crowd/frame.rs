@@ -217,7 +217,7 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     if matches!(frame.roots, Roots::OnGround) {
         feet::ground_root(simd, block, pose);
     }
-    feet::solve(simd, &data.plan, proportions, frame.dt, block, pose);
+    feet::solve(simd, &data.plan, frame.dt, block, pose);
     let pass = model::ModelPass { topology: &data.topology, proportions };
     if until == Stage::Palette
         && let Some((rig, skin)) = block.shared_key()

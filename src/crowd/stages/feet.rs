@@ -52,7 +52,7 @@ per_isa! {
 
 per_isa! {
     /// Solves the legs of the block against the answers of the ground.
-    pub(crate) fn solve(plan: &LegPlan, proportions: Proportions<'_>, dt: f32, block: &mut Block, scratch: &mut Scratch) = solve_kernel;
+    pub(crate) fn solve(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &mut Scratch) = solve_kernel;
 }
 
 #[inline(always)]
@@ -246,7 +246,8 @@ fn target<L: Lanes>(
     let sole = ball.minus(heel);
     let length = sole.safe_length();
     // The foot turns about whichever end is lower: the heel at heel strike, the ball from foot flat on.
-    let lean = (heel.minus(ball)).dot(up) / (length * L::splat(0.15));
+    let per_length = L::one() / length;
+    let lean = (heel.minus(ball)).dot(up) * (per_length * L::splat(1.0 / 0.15));
     let end = (L::one() + lean).clamp(L::zero(), L::one());
     let anchor_rise = lerp(rise_heel, rise_ball, end);
     let limit = length * L::splat(MAX_PITCH);
@@ -258,8 +259,8 @@ fn target<L: Lanes>(
     let lift = below_heel.max(below_ball).max(L::zero()) * contact;
     let rise = anchor_rise + lift;
 
-    let ahead = sole.scale(L::one() / length);
-    let sloped = up.scale_add(pitch / length, ahead).normalize();
+    let ahead = sole.scale(per_length);
+    let sloped = up.scale_add(pitch * per_length, ahead).normalize();
     let pitched = Quat::between(ahead, sloped);
     // Roll about the sole's line, onto the normal where it is a slope and not the face of a step.
     let world_normal = Vec3::select(hit_ball, under_ball.normal, under_heel.normal);
@@ -284,13 +285,7 @@ fn target<L: Lanes>(
 }
 
 #[inline(always)]
-fn solve_kernel<L: Lanes>(
-    plan: &LegPlan,
-    proportions: Proportions<'_>,
-    dt: f32,
-    block: &mut Block,
-    scratch: &mut Scratch,
-) {
+fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &mut Scratch) {
     let legs = &plan.legs[..plan.legs.len().min(MAX_FEET)];
     for at in (0..BLOCK).step_by(L::N) {
         let turn = Quat::<L>::load(&block.rotation, at);
@@ -337,13 +332,17 @@ fn solve_kernel<L: Lanes>(
 
         // What a foot in contact cannot reach from there, the pelvis goes down for at once.
         let mut pelvis = smooth;
+        let mut bones = [Bones::<L>::of(&scratch.legs[0], at); MAX_FEET];
         for index in 0..legs.len() {
             let (rows, target) = (&scratch.legs[index], targets[index]);
-            let reach = Reach::<L>::of(rows, at);
+            if index > 0 {
+                bones[index] = Bones::of(rows, at);
+            }
+            let free = bones[index].free;
             let way = target.ankle.minus(Vec3::load(&rows.hip, at));
             let rise = way.dot(up);
             let flat = way.length_squared() - rise * rise;
-            let down = (reach.free * reach.free - flat).max(L::zero()).sqrt() + rise - smooth;
+            let down = (free * free - flat).max(L::zero()).sqrt() + rise - smooth;
             let down = down.clamp(-bound, L::zero()) * target.say;
             pelvis = pelvis.min(smooth + down);
         }
@@ -353,24 +352,29 @@ fn solve_kernel<L: Lanes>(
         for (index, leg) in legs.iter().enumerate() {
             let target = targets[index];
             let goal = Vec3::select(target.hit, target.ankle, target.ankle.plus(moved));
-            let solved = two_bones::<L>(&scratch.legs[index], goal, moved, at);
+            let solved = two_bones::<L>(&bones[index], &scratch.legs[index], goal, moved, at);
             let above = Quat::load(&scratch.legs[index].above, at);
             let foot = target.turn.times(Quat::load(&scratch.legs[index].foot, at));
             let rotations = &mut scratch.rotations;
-            let thigh = above.conjugate().times(solved.thigh).normalize();
+            // Products of a few unit quaternions stay within a millionth of one: no need to normalise again.
+            let thigh = above.conjugate().times(solved.thigh);
             thigh.store(&mut rotations[usize::from(leg.thigh)], at);
-            let shin = solved.thigh.conjugate().times(solved.shin).normalize();
+            let shin = solved.thigh.conjugate().times(solved.shin);
             shin.store(&mut rotations[usize::from(leg.shin)], at);
-            let foot = solved.shin.conjugate().times(foot).normalize();
+            let foot = solved.shin.conjugate().times(foot);
             foot.store(&mut rotations[usize::from(leg.foot)], at);
         }
     }
-    let _ = proportions;
 }
 
-/// Lengths of one animated leg.
+/// One animated leg.
 #[derive(Clone, Copy)]
-struct Reach<L: Lanes> {
+struct Bones<L: Lanes> {
+    /// From hip to knee and from knee to ankle.
+    upper: Vec3<L>,
+    lower: Vec3<L>,
+    /// Unit, from hip to ankle.
+    direction: Vec3<L>,
     thigh: L,
     shin: L,
     /// Never gone beyond.
@@ -379,18 +383,17 @@ struct Reach<L: Lanes> {
     free: L,
 }
 
-impl<L: Lanes> Reach<L> {
+impl<L: Lanes> Bones<L> {
     #[inline(always)]
     fn of(rows: &LegRows, at: usize) -> Self {
         let (hip, knee, ankle) =
             (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
-        let thigh = knee.minus(hip).safe_length();
-        let shin = ankle.minus(knee).safe_length();
-        let animated = ankle.minus(hip).safe_length();
+        let (upper, lower, way) = (knee.minus(hip), ankle.minus(knee), ankle.minus(hip));
+        let (thigh, shin, animated) = (upper.safe_length(), lower.safe_length(), way.safe_length());
         let whole = thigh + shin;
         let cap = (whole * L::splat(0.9995)).max(animated.min(whole));
         let free = animated.clamp(L::splat(SOFTNESS).neg_mul_add(whole, cap), cap);
-        Self { thigh, shin, cap, free }
+        Self { upper, lower, direction: way.scale(L::one() / animated), thigh, shin, cap, free }
     }
 
     /// Distance of the solved ankle from the hip for a target `d` away: unchanged up to `free`, then ever less, the
@@ -418,37 +421,44 @@ struct Solved<L: Lanes> {
 /// Two bones in closed form: the leg is swung whole from the animated to the wanted direction, then bent in the plane
 /// of the animated knee. No trigonometry.
 #[inline(always)]
-fn two_bones<L: Lanes>(rows: &LegRows, goal: Vec3<L>, moved: Vec3<L>, at: usize) -> Solved<L> {
-    let (hip, knee, ankle) =
-        (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
+fn two_bones<L: Lanes>(
+    bones: &Bones<L>,
+    rows: &LegRows,
+    goal: Vec3<L>,
+    moved: Vec3<L>,
+    at: usize,
+) -> Solved<L> {
     let (thigh, shin) = (Quat::load(&rows.thigh, at), Quat::load(&rows.shin, at));
-    let reach = Reach::<L>::of(rows, at);
-    let (upper, lower) = (knee.minus(hip), ankle.minus(knee));
-    let animated = ankle.minus(hip).normalize();
+    let Bones { upper, lower, direction: animated, .. } = *bones;
+    let hip = Vec3::load(&rows.hip, at);
     let way = goal.minus(hip.plus(moved));
     let d = way.safe_length();
     // A target on the hip itself has no direction: keep the animated one.
     let direction = Vec3::select(d.lt(L::splat(1e-4)), animated, way.scale(L::one() / d));
-    let d = reach.soften(d);
+    let d = bones.soften(d);
 
     let swing = Quat::between(animated, direction);
     let bent = upper.reject(animated);
     // Straight: the side that the thigh's own front (+Z of the reference pose) shows, faded in; a hair upward, so
     // that a thigh that lies along +Z has a side too.
     let front = thigh.rotate(Vec3::splat(FRONT)).reject(animated);
-    let line = reach.thigh * L::splat(STRAIGHT);
+    let line = bones.thigh * L::splat(STRAIGHT);
     let fade = (L::one() - bent.length_squared() / (line * line)).clamp(L::zero(), L::one());
     // Both can all but cancel: scaled up, so that the little that is left counts, and square to the way.
     let side = front.scale_add(fade * line, bent).scale(L::splat(1e4));
     let pole = swing.rotate(side).reject(direction).normalize();
 
     let two_d = d + d;
-    let x = (reach.thigh * reach.thigh - reach.shin * reach.shin + d * d) / two_d;
-    let height = (reach.thigh * reach.thigh - x * x).max(L::zero()).sqrt();
+    let thigh_squared = bones.thigh * bones.thigh;
+    let x = (thigh_squared - bones.shin * bones.shin + d * d) / two_d;
+    let height = (thigh_squared - x * x).max(L::zero()).sqrt();
     let new_upper = pole.scale_add(height, direction.scale(x));
     let new_lower = direction.scale(d).minus(new_upper);
-    let first = Quat::between(swing.rotate(upper).normalize(), new_upper.normalize()).times(swing);
-    let second = Quat::between(first.rotate(lower).normalize(), new_lower.normalize()).times(first);
+    // Both thighs are as long as the thigh, by construction; a shin that does not close the triangle is not.
+    let per_thigh = L::one() / bones.thigh;
+    let first = Quat::between(swing.rotate(upper).scale(per_thigh), new_upper.scale(per_thigh)).times(swing);
+    let second =
+        Quat::between(first.rotate(lower).scale(L::one() / bones.shin), new_lower.normalize()).times(first);
     Solved { thigh: first.times(thigh), shin: second.times(shin) }
 }
 
