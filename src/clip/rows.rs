@@ -101,7 +101,8 @@ impl BoundClip {
                     q = -q;
                 }
                 last[joint] = q;
-                crosses_hemisphere |= q.w < -1e-4;
+                // As it is stored: what is mixed must not depend on what else a block plays.
+                crosses_hemisphere |= (q.w * f64::from(KEY_ONE)).round() < 0.0;
                 put(joint, [q.x, q.y, q.z, q.w]);
             }
             let pelvis = keys.pelvis[key];

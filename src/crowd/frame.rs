@@ -164,25 +164,21 @@ pub(crate) fn run(
     let workers = executor.workers().max(1);
     let wanted = if workers == 1 { 1 } else { (4 * workers).min(MAX_JOBS - cohorts.len().min(MAX_JOBS / 2)) };
     let size = total.div_ceil(wanted).max(1);
-    let mut jobs: ArrayVec<BlockJob<'_>, MAX_JOBS> = ArrayVec::new();
-    let mut scratch = scratch.iter_mut();
-    for (topology, blocks) in cohorts {
-        let mut rest = blocks.as_mut_slice();
-        while !rest.is_empty() {
-            // The last job that there is room for takes all that is left of its cohort.
-            let room = jobs.remaining_capacity();
-            let length = if room > 1 { size.min(rest.len()) } else { rest.len() };
-            let (blocks, behind) = rest.split_at_mut(length);
-            rest = behind;
-            let Some(scratch) = scratch.next() else { return };
-            if jobs.is_full() {
-                executor.run(&mut jobs);
-                return;
-            }
-            jobs.push(BlockJob { shared, topology: *topology, blocks, scratch });
+    let mut runs = cohorts
+        .iter_mut()
+        .flat_map(|(topology, blocks)| blocks.chunks_mut(size).map(|blocks| (*topology, blocks)));
+    // One batch, but for crowds of more topologies than there are jobs.
+    loop {
+        let jobs = scratch.iter_mut().zip(&mut runs);
+        let mut jobs: ArrayVec<BlockJob<'_>, MAX_JOBS> = jobs
+            .take(MAX_JOBS)
+            .map(|(scratch, (topology, blocks))| BlockJob { shared, topology, blocks, scratch })
+            .collect();
+        if jobs.is_empty() {
+            return;
         }
+        executor.run(&mut jobs);
     }
-    executor.run(&mut jobs);
 }
 
 fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratch: &mut JobScratch) {

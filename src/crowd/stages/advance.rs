@@ -34,9 +34,12 @@ pub(crate) fn advance<'a>(
             while lanes != 0 {
                 let lane = lanes.trailing_zeros() as usize;
                 lanes &= lanes - 1;
-                let (from, elapsed) = (rows.time.0[lane], rows.speed.0[lane] * step);
+                let (from, moved) = (rows.time.0[lane], rows.speed.0[lane] * step);
                 let looping = rows.wrap.0[lane] > 0.5;
-                let twist = root_of(rows.clip[lane]).mean_twist(from, elapsed, looping);
+                // A mean over the time that the clip still moves: it may end within the step.
+                let lasts =
+                    if looping { moved } else { (from + moved).clamp(0.0, rows.duration.0[lane]) - from };
+                let twist = root_of(rows.clip[lane]).mean_twist(from, lasts, looping);
                 rows.twist[0].0[lane] = twist.x;
                 rows.twist[1].0[lane] = twist.z;
                 rows.twist[2].0[lane] = twist.yaw;
@@ -68,10 +71,8 @@ fn advance_kernel<L: Lanes>(block: &mut Block, dt: f32, drive: Drive) {
             let wrapped = L::select(wrapped.lt(duration), wrapped, L::zero());
             let held = to.clamp(L::zero(), duration);
             L::select(wraps, wrapped, held).store(&mut rows.time, at);
-            // A varying twist is a mean over the whole step, the stop at a clip's end included.
             let lasts = L::select(wraps, moved, held - from);
-            let elapsed = if rows.varying == 0 { lasts } else { moved };
-            let share = L::load(&rows.weight, at) * elapsed;
+            let share = L::load(&rows.weight, at) * lasts;
             x = L::load(&rows.twist[0], at).mul_add(share, x);
             z = L::load(&rows.twist[1], at).mul_add(share, z);
             yaw = L::load(&rows.twist[2], at).mul_add(share, yaw);

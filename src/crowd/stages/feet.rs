@@ -40,6 +40,8 @@ const PELVIS_TIME: f32 = 0.09;
 const MAX_PITCH: f32 = 0.7;
 /// Softness of the reach, of the leg's length.
 const SOFTNESS: f32 = 0.03;
+/// Where the knee of a straight leg points, in the thigh's reference axes.
+const FRONT: [f32; 3] = [0.0, 1e-3, 1.0];
 /// A leg counts as straight where the knee is off the line from hip to ankle by less, of the thigh's length.
 const STRAIGHT: f32 = 0.02;
 
@@ -431,11 +433,14 @@ fn two_bones<L: Lanes>(rows: &LegRows, goal: Vec3<L>, moved: Vec3<L>, at: usize)
 
     let swing = Quat::between(animated, direction);
     let bent = upper.reject(animated);
-    // Straight: the side that the thigh's own front (+Z of the reference pose) shows, faded in.
-    let front = thigh.rotate(Vec3::new(L::zero(), L::zero(), L::one())).reject(animated);
+    // Straight: the side that the thigh's own front (+Z of the reference pose) shows, faded in; a hair upward, so
+    // that a thigh that lies along +Z has a side too.
+    let front = thigh.rotate(Vec3::splat(FRONT)).reject(animated);
     let line = reach.thigh * L::splat(STRAIGHT);
     let fade = (L::one() - bent.length_squared() / (line * line)).clamp(L::zero(), L::one());
-    let pole = swing.rotate(front.scale_add(fade * line, bent)).normalize();
+    // Both can all but cancel: scaled up, so that the little that is left counts, and square to the way.
+    let side = front.scale_add(fade * line, bent).scale(L::splat(1e4));
+    let pole = swing.rotate(side).reject(direction).normalize();
 
     let two_d = d + d;
     let x = (reach.thigh * reach.thigh - reach.shin * reach.shin + d * d) / two_d;

@@ -23,7 +23,8 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
     let mut pairs = [[none; MAX_CLIPS]; BLOCK];
     let mut counts = [0usize; BLOCK];
     let mut total = [0i32; BLOCK];
-    let mut careful = false;
+    // Lane by lane: a pose must not depend on its neighbours, the sign of its quaternions included.
+    let mut careful = [false; BLOCK];
     for rows in &block.clips[..slots] {
         for lane in 0..BLOCK {
             let weight = rows.weight.0[lane];
@@ -40,11 +41,10 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
                     KeyPair { left, right, weights: [(share - right_share) as i16, right_share as i16] };
                 counts[lane] = count + 1;
                 total[lane] += share;
-                careful |= head.crosses_hemisphere;
+                careful[lane] |= head.crosses_hemisphere;
             }
         }
     }
-    let careful = careful && slots > 1;
     let unit = PELVIS_RANGE / KEY_ONE;
     let scale = Row(core::array::from_fn(|lane| 1.0 / (total[lane].max(1) as f32 * KEY_ONE)));
 
@@ -55,7 +55,7 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
     for group in 0..groups {
         for lane in 0..BLOCK {
             let pairs = &pairs[lane][..counts[lane]];
-            if careful {
+            if careful[lane] && pairs.len() > 1 {
                 mix_by_hemisphere(pairs, group, &mut even[lane], &mut odd[lane]);
             } else {
                 L::mix_keys(pairs, group, &mut even[lane], &mut odd[lane]);
