@@ -2,6 +2,7 @@
 
 use glam::{Mat4, Quat, Vec3};
 use throng::clip::RawClip;
+use throng::crowd::SkinnedMesh;
 use throng::rig::{RawCharacter, RawMesh, RawSkin, ReferencePose, Role, RoleMap, Sole};
 
 use crate::draw::{Solid, Surface, bones, skin};
@@ -24,6 +25,8 @@ pub struct Body {
     pub soles: [Option<Sole>; 2],
     rest: Vec<Mat4>,
     sides: bones::Sides,
+    /// One per mesh; `None` where a mesh cannot be skinned.
+    layouts: Vec<Option<SkinnedMesh>>,
     /// How much a picture must show of the resting character, metres; never 0: its height, or its length
     /// where that is more.
     pub extent: f32,
@@ -54,7 +57,8 @@ impl Body {
             inverse_binds: rest.iter().map(Mat4::inverse).collect(),
         });
         let sides = bones::Sides::new(&rest);
-        let mut body = Self { character, roles, reference, soles, rest, sides, extent: 1.0 };
+        let layouts = character.meshes.iter().map(|mesh| SkinnedMesh::new(mesh).ok()).collect();
+        let mut body = Self { character, roles, reference, soles, rest, sides, layouts, extent: 1.0 };
         let look = Look { bones: false, colour: Some(Vec3::ONE) };
         let palettes = body.skins(look).iter().map(|&skin| body.palette(skin, &body.rest)).collect();
         let resting = Pose { palettes, place: Vec3::ZERO, heading: Vec3::Z };
@@ -93,18 +97,18 @@ impl Body {
             }
             return vec![solid];
         }
-        let posed = |mesh: &RawMesh| {
+        let posed = |(mesh, layout): (&RawMesh, &Option<SkinnedMesh>)| {
             let at = skins.iter().position(|&skin| skin == mesh.skin)?;
             // What is worn over the body is a little darker than it.
             let shade = |colour| Surface::Plain(colour * if at == 0 { 1.0 } else { 0.6 });
             let surface = look.colour.map_or(Surface::PerVertex, shade);
-            let mut solid = skin::solid(mesh, &pose.palettes[at], surface);
+            let mut solid = skin::solid(mesh, layout.as_ref()?, &pose.palettes[at], surface)?;
             if surface == Surface::PerVertex {
                 solid.colours = skin::tints(mesh, &self.character.skins[mesh.skin], &self.sides);
             }
             Some(solid)
         };
-        self.character.meshes.iter().filter_map(posed).collect()
+        self.character.meshes.iter().zip(&self.layouts).filter_map(posed).collect()
     }
 
     /// The pose of a clip that was made for this very skeleton; nothing is solved.

@@ -94,13 +94,13 @@ impl BoundClip {
                     *slot = (value.clamp(-1.0, 1.0) * f64::from(KEY_ONE)).round() as i16;
                 }
             };
-            for joint in 0..joints {
+            for (joint, last) in last.iter_mut().enumerate() {
                 let mut q = keys.rotations[key * joints + joint].normalize();
                 // Continuous from key to key; the first on the side of the reference pose.
-                if last[joint].dot(q) < 0.0 {
+                if last.dot(q) < 0.0 {
                     q = -q;
                 }
-                last[joint] = q;
+                *last = q;
                 // As it is stored: what is mixed must not depend on what else a block plays.
                 crosses_hemisphere |= (q.w * f64::from(KEY_ONE)).round() < 0.0;
                 put(joint, [q.x, q.y, q.z, q.w]);

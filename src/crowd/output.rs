@@ -19,7 +19,7 @@ pub enum PaletteFormat {
     /// 32 bytes: quaternion (x, y, z, w), translation, uniform scale.
     QuatTranslation,
     /// 16 bytes: the same without scale as eight 16-bit signed normalised integers; the last is unused, translation
-    /// is in units of [`PackedSkin::range`](Rig::skins).
+    /// is in units of [`Crowd::palette_range`](super::Crowd::palette_range).
     Snorm16,
 }
 

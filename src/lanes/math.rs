@@ -255,7 +255,7 @@ pub fn sin_cos_small<L: Lanes>(x: L) -> (L, L) {
     let s = x2.mul_add(s, L::splat(8.333_333e-3));
     let s = x2.mul_add(s, L::splat(-1.666_666_7e-1));
     let s = (x * x2).mul_add(s, x);
-    let c = x2.mul_add(L::splat(-2.755_731_9e-7), L::splat(2.480_158_7e-5));
+    let c = x2.mul_add(L::splat(-2.755_732e-7), L::splat(2.480_158_7e-5));
     let c = x2.mul_add(c, L::splat(-1.388_888_9e-3));
     let c = x2.mul_add(c, L::splat(4.166_666_6e-2));
     let c = x2.mul_add(c, L::splat(-0.5));

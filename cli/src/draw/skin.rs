@@ -1,6 +1,8 @@
-//! Linear-blend skinning of one raw mesh: vertex = sum of weight x palette entry x rest vertex.
+//! One raw mesh in a pose, and its colours.
 
-use glam::{Mat3, Mat4, Vec3};
+use glam::{Mat4, Vec3};
+use throng::crowd::{SkinPalette, SkinnedMesh};
+use throng::lanes::Simd;
 use throng::rig::{MAX_INFLUENCES, RawMesh, RawSkin};
 
 use super::bones::{Sides, side_colours};
@@ -23,27 +25,23 @@ pub fn palette(skin: &RawSkin, models: &[Mat4]) -> Vec<Mat4> {
     entries.map(|(&joint, &inverse_bind)| models[usize::from(joint)] * inverse_bind).collect()
 }
 
-/// The mesh as its skin's `palette` poses it, in the palette's space.
-pub fn solid(mesh: &RawMesh, palette: &[Mat4], surface: Surface) -> Solid {
-    let mut positions = Vec::with_capacity(mesh.positions.len());
-    let mut normals = Vec::with_capacity(mesh.positions.len());
-    for (index, &position) in mesh.positions.iter().enumerate() {
-        let mut blend = Mat4::ZERO;
-        for (&entry, &weight) in mesh.joints[index].iter().zip(&mesh.weights[index]) {
-            if weight != 0.0 {
-                blend += palette[usize::from(entry)] * weight;
-            }
-        }
-        positions.push(blend.transform_point3(Vec3::from(position)));
-        // Exact for rotations and uniform scale, close enough for the rest.
-        normals.push((Mat3::from_mat4(blend) * Vec3::from(mesh.normals[index])).normalize_or(Vec3::Y));
-    }
-    Solid {
-        positions,
-        normals,
+/// The mesh as its skin's `palette` poses it, in the palette's space; `None` if the palette is too short for it.
+pub fn solid(mesh: &RawMesh, layout: &SkinnedMesh, palette: &[Mat4], surface: Surface) -> Option<Solid> {
+    let rows = |m: &Mat4| {
+        let rows = m.transpose().to_cols_array();
+        std::array::from_fn(|k| rows[k])
+    };
+    let mut matrices = SkinPalette::default();
+    matrices.set_matrices(&palette.iter().map(rows).collect::<Vec<_>>());
+    let mut positions = vec![[0.0; 3]; layout.vertices()];
+    let mut normals = positions.clone();
+    layout.skin(Simd::fastest(), &matrices, &mut positions, &mut normals).ok()?;
+    Some(Solid {
+        positions: positions.into_iter().map(Vec3::from).collect(),
+        normals: normals.into_iter().map(Vec3::from).collect(),
         colours: Vec::new(),
         indices: mesh.indices.clone(),
         surface,
         casts_shadow: true,
-    }
+    })
 }

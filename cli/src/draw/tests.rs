@@ -2,6 +2,7 @@
 
 use glam::{Mat4, Quat, Vec3};
 use image::RgbImage;
+use throng::crowd::SkinnedMesh;
 use throng::rig::{MAX_INFLUENCES, RawMesh, RawSkin};
 
 use super::camera::{Camera, View};
@@ -171,7 +172,8 @@ fn a_vertex_goes_where_its_joints_take_it() {
         weights,
         ..RawMesh::default()
     };
-    let solid = skin::solid(&mesh, &skin::palette(&skinned, &models), Surface::Plain(RED));
+    let layout = SkinnedMesh::new(&mesh).unwrap();
+    let solid = skin::solid(&mesh, &layout, &skin::palette(&skinned, &models), Surface::Plain(RED)).unwrap();
     let expected = [Vec3::new(-1.0, 1.0, 0.0), Vec3::new(0.0, 2.0, 0.0), Vec3::new(-0.5, 1.5, 0.0)];
     for (have, want) in solid.positions.iter().zip(expected) {
         assert!(have.distance(want) < 1e-6, "{have} instead of {want}");

@@ -62,7 +62,7 @@ impl Crowd {
         ranges.truncate(kept);
     }
 
-    /// Metres that 1 stands for in the translations of [`PaletteFormat::Snorm16`].
+    /// Metres that 1 stands for in the translations of [`PaletteFormat::Snorm16`](crate::crowd::PaletteFormat::Snorm16).
     ///
     /// # Errors
     /// If rig or skin are unknown.
@@ -130,7 +130,7 @@ impl Crowd {
         })
     }
 
-    /// Stages that [`Frame::until`] can name.
+    /// Stages that [`Frame::until`](crate::crowd::Frame::until) can name.
     pub fn stages() -> [Stage; 5] {
         Stage::ALL
     }
