@@ -135,10 +135,11 @@ pub fn target(
     let end = (1.0 + (leg.heel - leg.ball).dot(up) / (0.15 * length)).clamp(0.0, 1.0);
     let anchor_rise = rise_heel * (1.0 - end) + rise_ball * end;
     let pitch = (rise_ball - rise_heel).clamp(-MAX_PITCH * length, MAX_PITCH * length);
-    // Ends after pitching about the anchor; whatever is still under ground is lifted out.
-    let heel_after = anchor_rise - end * pitch;
-    let ball_after = anchor_rise + (1.0 - end) * pitch;
-    let lift = contact * (rise_heel - heel_after).max(rise_ball - ball_after).max(0.0);
+    // Clearance of both ends after pitching about the anchor, the height that the animation gives them included:
+    // where it is negative, the foot is lifted out.
+    let clear_heel = leg.heel.dot(up) + anchor_rise - end * pitch - rise_heel;
+    let clear_ball = leg.ball.dot(up) + anchor_rise + (1.0 - end) * pitch - rise_ball;
+    let lift = contact * (-clear_heel.min(clear_ball)).max(0.0);
 
     let ahead = sole / length;
     let sloped = (ahead + up * (pitch / length)).normalize_or_zero();
