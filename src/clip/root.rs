@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn quarter_turn_to_the_left_between_two_metres_ends_at_one_one() {
-        // Ahead 1, turn 90 degrees to the left, ahead 1 (cases.md C59), in many keys.
+        // Ahead 1, turn 90 degrees to the left, ahead 1, in many keys.
         let mut poses = Vec::new();
         for i in 0..=30 {
             let u = f64::from(i) / 10.0;

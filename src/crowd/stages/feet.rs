@@ -1,4 +1,4 @@
-//! Feet on the ground: probe, orient, place, move the pelvis, solve both legs. DESIGN section 7 in lanes.
+//! Feet on the ground: probe, orient, place, move the pelvis, solve both legs.
 //!
 //! ```text
 //! probe   leg forward pass -> lock -> heel, ball and root to the ground query
