@@ -18,6 +18,7 @@
 //! * This folder is the only one with `unsafe`.
 
 mod isa;
+mod kernel;
 mod math;
 mod portable;
 mod slots;
@@ -28,9 +29,10 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 
 pub use isa::{Isa, IsaError, Mode, Simd};
 pub(crate) use isa::{Level, per_isa};
+pub use kernel::{Kernel, run_kernel};
 pub use math::{Quat, Vec3, exp_neg, lerp, sin_cos_small};
 pub(crate) use portable::Portable;
-pub use slots::{Line, LineTargets, SlotBuffer, SlotToken, SlotWriter};
+pub use slots::{Line, LineTargets, SlotBuffer, SlotToken, SlotWriter, fill_lines};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Ymm, Zmm};
 

@@ -40,6 +40,18 @@ impl Line {
     }
 }
 
+/// Fills lines, `stream` around the cache: what writing so much memory costs at least.
+pub fn fill_lines(lines: &mut [Line], value: Line, stream: bool) {
+    if stream {
+        for line in lines {
+            value.put(line, true);
+        }
+        super::stream_fence();
+    } else {
+        lines.fill(value);
+    }
+}
+
 /// The right to write one slot; see the module's head.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SlotToken {
@@ -110,6 +122,11 @@ impl SlotBuffer {
     /// Everything, free ranges included: what a host uploads.
     pub fn as_lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// Everything, for whoever clears or fills it.
+    pub fn as_mut_lines(&mut self) -> &mut [Line] {
+        &mut self.lines
     }
 
     /// One slot.

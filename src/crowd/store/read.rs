@@ -29,6 +29,11 @@ impl Crowd {
         self.slots.as_lines()
     }
 
+    /// All output, for whoever clears or measures it; the next frame writes it again.
+    pub fn output_mut(&mut self) -> &mut [Line] {
+        self.slots.as_mut_lines()
+    }
+
     /// First line of a character's slot in [`output`](Self::output); never changes while it lives.
     ///
     /// # Errors

@@ -1,0 +1,5 @@
+//! What `throng` is measured with: a frozen scalar baseline and the protocol that times both.
+
+pub mod baseline;
+pub mod input;
+pub mod scene;
