@@ -2,4 +2,7 @@
 
 pub mod baseline;
 pub mod input;
+pub mod measure;
+pub mod report;
 pub mod scene;
+pub mod sweep;

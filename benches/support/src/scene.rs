@@ -1,12 +1,13 @@
-//! A scene to measure.
+//! The scenes that are measured.
 
 use throng::content::{self, RigKind};
-use throng::crowd::{ClipId, Crowd, CrowdConfig, Play, WorldTransform};
+use throng::crowd::{ClipId, Crowd, CrowdConfig, FlatGround, Play, WorldTransform};
 use throng::error::BuildError;
 use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;
 
-use crate::baseline::Ground;
+use crate::baseline::{Baseline, Ground};
+use crate::input::input_of;
 
 /// What to build.
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +22,31 @@ pub struct SceneOptions {
     pub uniform: bool,
 }
 
+/// A crowd on its ground.
+pub struct BenchScene {
+    /// Spawned and packed.
+    pub crowd: Crowd,
+    /// Under it.
+    pub ground: Box<dyn throng::crowd::Ground>,
+    /// The same, as the baseline asks it.
+    pub baseline_ground: Ground,
+}
+
+impl BenchScene {
+    /// The same scene for the baseline.
+    ///
+    /// # Errors
+    /// Does not fail for the crowd's own handles.
+    pub fn baseline(&self) -> Result<Baseline, BuildError> {
+        Ok(Baseline::new(input_of(&self.crowd, self.baseline_ground.clone())?))
+    }
+}
+
 /// Spreads characters over a square.
 ///
 /// # Errors
 /// Does not fail for built-in content.
-pub fn build(options: SceneOptions, config: CrowdConfig) -> Result<(Crowd, Ground), BuildError> {
+pub fn build(options: SceneOptions, config: CrowdConfig) -> Result<BenchScene, BuildError> {
     let mut crowd = Crowd::new(config);
     let rigs = if options.uniform { 1 } else { options.rigs.max(1) };
     let bodies = if options.uniform {
@@ -62,10 +83,8 @@ pub fn build(options: SceneOptions, config: CrowdConfig) -> Result<(Crowd, Groun
     let side = (options.characters as f32).sqrt().ceil() as usize;
     for i in 0..options.characters {
         let rig = i % ids.len();
-        let clips = &topologies[topologies
-            .iter()
-            .position(|(topology, _)| topology == built_rigs[rig].topology())
-            .unwrap_or(0)]
+        let clips = &topologies
+            [topologies.iter().position(|(topology, _)| topology == built_rigs[rig].topology()).unwrap_or(0)]
         .1;
         let count = if options.uniform { 2 } else { 1 + i % 4 };
         let plays: Vec<Play> = (0..count)
@@ -80,5 +99,6 @@ pub fn build(options: SceneOptions, config: CrowdConfig) -> Result<(Crowd, Groun
         crowd.spawn(ids[rig], 0, WorldTransform::standing(x, z, i as f32), &plays)?;
     }
     crowd.pack();
-    Ok((crowd, Ground::Flat(0.0)))
+    let ground = Box::new(FlatGround::default());
+    Ok(BenchScene { crowd, ground, baseline_ground: Ground::Flat(0.0) })
 }

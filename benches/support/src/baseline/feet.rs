@@ -27,24 +27,26 @@ impl Ground {
     fn at(&self, place: Vec2) -> Option<Hit> {
         match self {
             Self::Flat(height) => Some(Hit { height: *height, normal: Vec3A::Y }),
-            Self::Field { origin, cell, size, heights } => {
-                let at = (place - *origin) * (1.0 / cell);
-                let (last_x, last_z) = ((size[0] - 1) as f32, (size[1] - 1) as f32);
+            Self::Field { min, max, size, heights } => {
                 // Written so that NaN is outside.
-                if !(at.x >= 0.0 && at.y >= 0.0 && at.x <= last_x && at.y <= last_z) {
+                if !(place.cmpge(*min) & place.cmple(*max)).all() {
                     return None;
                 }
-                let (i, j) = ((at.x as usize).min(size[0] - 2), (at.y as usize).min(size[1] - 2));
+                let [columns, rows] = *size;
+                let per_metre = Vec2::new((columns - 1) as f32, (rows - 1) as f32) / (max - min);
+                let at = (place - min) * per_metre;
+                let (i, j) = ((at.x as usize).min(columns - 2), (at.y as usize).min(rows - 2));
                 let (u, v) = (at.x - i as f32, at.y - j as f32);
-                let first = j * size[0] + i;
+                let first = i * rows + j;
                 let near = &heights[first..first + 2];
-                let far = &heights[first + size[0]..first + size[0] + 2];
-                let (slope_near, slope_far) = (near[1] - near[0], far[1] - far[0]);
-                let (low, high) = (near[0] + slope_near * u, far[0] + slope_far * u);
-                let along_x = slope_near + (slope_far - slope_near) * v;
-                let along_z = high - low;
-                let normal = Vec3A::new(-along_x, *cell, -along_z).normalize();
-                Some(Hit { height: low + along_z * v, normal })
+                let far = &heights[first + rows..first + rows + 2];
+                let along_near = near[1] - near[0];
+                let twist = far[1] - far[0] - along_near;
+                let along_z = along_near + twist * u;
+                let along_x = far[0] - near[0] + twist * v;
+                let height = near[0] + (far[0] - near[0]) * u + along_z * v;
+                let normal = Vec3A::new(-along_x * per_metre.x, 1.0, -along_z * per_metre.y).normalize();
+                Some(Hit { height, normal })
             }
         }
     }
@@ -218,9 +220,8 @@ fn probe(
             let d = body.leg * per_second * step.dt.max(1e-6);
             d * d
         };
-        let enters = speed < limit(LOCK_SPEED)
-            && ball.y < body.leg * LOCK_HEIGHT
-            && scratch.contact[index] > 0.75;
+        let enters =
+            speed < limit(LOCK_SPEED) && ball.y < body.leg * LOCK_HEIGHT && scratch.contact[index] > 0.75;
         let stays = memory.locked && speed < limit(FREE_SPEED) && ball.y < body.leg * FREE_HEIGHT;
         let reach = body.leg * LOCK_REACH;
         let locked = (enters || stays) && next.length_squared() < reach * reach;
@@ -243,8 +244,7 @@ fn probe(
 
 #[inline(always)]
 fn target(character: &Character, state: &State, contact: f32, root_hit: Option<Hit>, up: Vec3A) -> Target {
-    let (Some(heel_hit), Some(ball_hit)) =
-        (state.hits[0].or(state.hits[1]), state.hits[1].or(state.hits[0]))
+    let (Some(heel_hit), Some(ball_hit)) = (state.hits[0].or(state.hits[1]), state.hits[1].or(state.hits[0]))
     else {
         return Target { ankle: state.ankle, turn: Quat::IDENTITY, say: 0.0, hit: false };
     };

@@ -153,15 +153,15 @@ impl Character {
 pub enum Ground {
     /// Everywhere this height.
     Flat(f32),
-    /// Heights on a square grid, bilinear; nothing beyond it.
+    /// Heights on a grid, bilinear; nothing beyond it.
     Field {
-        /// World x and z of the first height.
-        origin: Vec2,
-        /// Metres between heights.
-        cell: f32,
-        /// Heights along x and along z.
+        /// Least world x and z.
+        min: Vec2,
+        /// Greatest world x and z.
+        max: Vec2,
+        /// Samples along x and along z.
         size: [usize; 2],
-        /// Row by row along x.
+        /// Metres; the samples of one x lie side by side.
         heights: Vec<f32>,
     },
 }

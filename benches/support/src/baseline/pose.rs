@@ -44,9 +44,7 @@ pub(super) fn advance(character: &mut Character, clips: &[Clip], leg: f32, step:
             * match *clip.twists.as_slice() {
                 [twist] if clip.looping => twist * (to - from),
                 [twist] => twist * (play.time - from),
-                _ => {
-                    travel(clip, play.time) - travel(clip, from) + clip.travel[clip.intervals] * turns
-                }
+                _ => travel(clip, play.time) - travel(clip, from) + clip.travel[clip.intervals] * turns,
             };
     }
     let (x, z, yaw) = (moved.x, moved.y, moved.z);
