@@ -162,6 +162,9 @@ pub struct BenchArgs {
     /// Micro-benchmark: one rig of 64 joints, two clips each.
     #[arg(long, conflicts_with = "rigs")]
     pub uniform: bool,
+    /// Instruction set: portable, avx2 or avx512 [default: the widest, or THRONG_ISA].
+    #[arg(long, value_name = "NAME")]
+    pub isa: Option<String>,
     /// Also measure how the frame scales with characters, clips and threads.
     #[arg(long)]
     pub sweep: bool,

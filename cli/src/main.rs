@@ -1,6 +1,7 @@
 //! The `throng` command: stress, bench, inspect, render.
 
 mod args;
+mod bench;
 mod body;
 mod draw;
 mod inspect;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         Command::Render(options) => render::run(options, cli.json),
         Command::Inspect(options) => inspect::run(options, cli.json),
         Command::Stress(options) => stress::run(options, cli.json),
-        Command::Bench(_) => Err(output::Failure::Engine("`bench` is not built yet".to_owned())),
+        Command::Bench(options) => bench::run(options, cli.json),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

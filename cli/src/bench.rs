@@ -1,0 +1,161 @@
+//! `throng bench`: the frame stage by stage, against the scalar baseline and the store floor.
+
+use std::fmt::Write;
+
+use throng::crowd::PaletteFormat;
+use throng::lanes::{Isa, Mode, Simd};
+use throng_bench::measure::{Effort, Run, Runs};
+use throng_bench::report::{self, BenchOptions, Report};
+use throng_bench::scene::SceneOptions;
+use throng_bench::sweep::{self, Sweep};
+
+use crate::args::{BenchArgs, PaletteName};
+use crate::output::{self, Failure};
+use crate::table::{align_right, table};
+
+pub fn run(args: &BenchArgs, json: bool) -> Result<(), Failure> {
+    let options = options(args)?;
+    let failed = |error: report::BenchError| Failure::Check(error.to_string());
+    let note = |text: &str| {
+        if !json {
+            eprintln!("{text}");
+        }
+    };
+    note("building the scene, then at least three runs...");
+    let mut report = report::measure(&options, |runs: &Runs| {
+        let last = format!("{} valid, {} void", runs.valid.len(), runs.void.len());
+        note(&format!("runs: {last}"));
+    })
+    .map_err(failed)?;
+    if args.sweep {
+        let step = |axis: &str| note(&format!("sweep: {axis}"));
+        report.sweep = Some(sweep::sweep(&options, step).map_err(failed)?);
+    }
+    if json {
+        output::print_json(&report);
+    } else {
+        output::say(text(&report));
+    }
+    if report.valid {
+        Ok(())
+    } else {
+        Err(Failure::Check("every run was void: the machine is too busy to measure on".into()))
+    }
+}
+
+fn options(args: &BenchArgs) -> Result<BenchOptions, Failure> {
+    let isa = match &args.isa {
+        Some(name) => Isa::by_name(name),
+        None => Isa::from_env(),
+    };
+    let isa = isa.map_err(|error| Failure::usage(error.to_string(), "leave --isa out"))?;
+    let mode = if args.strict { Mode::Strict } else { Mode::Fast };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let format = match args.palette {
+        PaletteName::Mat4 => PaletteFormat::Mat4,
+        PaletteName::Mat3x4 => PaletteFormat::Mat3x4,
+        PaletteName::QuatTranslation => PaletteFormat::QuatTranslation,
+        PaletteName::Packed => PaletteFormat::Snorm16,
+    };
+    let scene = SceneOptions {
+        characters: args.characters as usize,
+        rigs: args.rigs.unwrap_or(50) as usize,
+        clips: args.library.unwrap_or(if args.uniform { 16 } else { 256 }) as usize,
+        uniform: args.uniform,
+    };
+    Ok(BenchOptions {
+        scene,
+        simd: Simd::new(isa, mode),
+        format,
+        threads: if args.threads == 0 { cores } else { args.threads },
+        effort: Effort::PUBLISHED,
+    })
+}
+
+fn text(report: &Report) -> String {
+    let mut out = String::new();
+    let Report { machine, .. } = report;
+    let threads = if machine.threads == 1 { "thread" } else { "threads" };
+    let _ = writeln!(
+        out,
+        "{}, {} x {} lanes, {}, {} {threads}, load {:.1}\n\
+         {} characters ({}), {} rigs, {:.0} joints, {:.1} of {} clips each ({:.1} MB of rows), {} palette\n",
+        machine.cpu,
+        machine.isa,
+        machine.lanes,
+        machine.mode,
+        machine.threads,
+        report.load,
+        report.characters,
+        report.scene,
+        report.rigs,
+        report.joints,
+        report.clips_per_character,
+        report.library_clips,
+        report.library_bytes as f64 / 1e6,
+        report.palette,
+    );
+    let mut stages = table(&["stage", "ns per character"]);
+    for stage in &report.stages {
+        stages.add_row([stage.name.to_owned(), format!("{:.1}", stage.ns_per_character)]);
+    }
+    stages.add_row(["frame".to_owned(), format!("{:.1}", report.frame_ns_per_character)]);
+    stages.add_row(["scalar baseline".to_owned(), format!("{:.1}", report.baseline_ns_per_character)]);
+    stages.add_row(["store floor".to_owned(), format!("{:.1}", report.store_floor_ns_per_character)]);
+    align_right(&mut stages, 1..2);
+    let _ = writeln!(out, "{stages}\n");
+    let _ = writeln!(
+        out,
+        "ratio {:.2} (baseline / frame), frame / store floor {:.2}",
+        report.ratio,
+        report.frame_ns_per_character / report.store_floor_ns_per_character,
+    );
+    let _ = writeln!(
+        out,
+        "{:.0} B of palette and {:.0} B of state a character; occupancy {:.1} %, uniform blocks {:.1} %\n",
+        report.palette_bytes_per_character,
+        report.state_bytes_per_character,
+        100.0 * report.occupancy,
+        report.uniform_block_percent,
+    );
+    let heads = ["run", "frame", "A/A %", "plain", "avx2", "ratio", "fill", "fill NT", "load"];
+    let mut runs = table(&heads);
+    let mut add = |name: String, run: &Run| {
+        runs.add_row([
+            name,
+            format!("{:.1}", run.frame_ns_per_character),
+            format!("{:.1}", run.spread_percent),
+            format!("{:.1}", run.baseline_plain_ns_per_character),
+            format!("{:.1}", run.baseline_wide_ns_per_character),
+            format!("{:.2}", run.ratio),
+            format!("{:.1}", run.store_plain_ns_per_character),
+            format!("{:.1}", run.store_stream_ns_per_character),
+            format!("{:.1}", run.load),
+        ]);
+    };
+    report.runs.iter().enumerate().for_each(|(at, run)| add((at + 1).to_string(), run));
+    report.void_runs.iter().for_each(|run| add("void".to_owned(), run));
+    align_right(&mut runs, 1..heads.len());
+    let _ = write!(out, "{runs}");
+    if let Some(sweep) = &report.sweep {
+        let _ = write!(out, "\n\n{}", sweep_text(sweep));
+    }
+    out
+}
+
+fn sweep_text(sweep: &Sweep) -> String {
+    let mut rows = table(&["sweep", "value", "ns", "factor", "factor is"]);
+    for axis in sweep {
+        for (at, point) in axis.points.iter().enumerate() {
+            rows.add_row([
+                if at == 0 { axis.name.to_owned() } else { String::new() },
+                point.value.clone(),
+                format!("{:.1}", point.ns_per_character),
+                format!("{:.2}", point.factor),
+                if at == 0 { axis.meaning.to_owned() } else { String::new() },
+            ]);
+        }
+    }
+    align_right(&mut rows, 1..4);
+    rows.to_string()
+}
