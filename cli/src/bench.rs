@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use throng::crowd::PaletteFormat;
+use throng::crowd::{CrowdConfig, PaletteFormat};
 use throng::lanes::{Isa, Mode, Simd};
+use throng::stress::SceneOptions;
 use throng_bench::measure::{Effort, Run, Runs};
 use throng_bench::report::{self, BenchOptions, Report};
-use throng_bench::scene::SceneOptions;
 use throng_bench::sweep::{self, Sweep};
 
 use crate::args::{BenchArgs, PaletteName};
@@ -57,19 +57,16 @@ fn options(args: &BenchArgs) -> Result<BenchOptions, Failure> {
         PaletteName::QuatTranslation => PaletteFormat::QuatTranslation,
         PaletteName::Packed => PaletteFormat::Snorm16,
     };
+    let named = if args.uniform { SceneOptions::uniform() } else { SceneOptions::default() };
     let scene = SceneOptions {
         characters: args.characters as usize,
-        rigs: args.rigs.unwrap_or(50) as usize,
-        clips: args.library.unwrap_or(if args.uniform { 16 } else { 256 }) as usize,
-        uniform: args.uniform,
+        rigs: args.rigs.map_or(named.rigs, |rigs| rigs as usize),
+        library: args.library.map_or(named.library, |clips| clips as usize),
+        config: CrowdConfig { simd: Simd::new(isa, mode), format, ..CrowdConfig::default() },
+        ..named
     };
-    Ok(BenchOptions {
-        scene,
-        simd: Simd::new(isa, mode),
-        format,
-        threads: if args.threads == 0 { cores } else { args.threads },
-        effort: Effort::PUBLISHED,
-    })
+    let threads = if args.threads == 0 { cores } else { args.threads };
+    Ok(BenchOptions { scene, threads, effort: Effort::PUBLISHED })
 }
 
 fn text(report: &Report) -> String {

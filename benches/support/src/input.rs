@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use glam::{Quat, Vec3A, Vec4};
 use throng::clip::{BoundClip, PELVIS_RANGE};
-use throng::crowd::{ClipId, Crowd, RigId};
+use throng::crowd::{ClipId, Crowd, Handle, RigId};
 use throng::error::BuildError;
 use throng::lanes::KEY_ONE;
 
 use crate::baseline::{Body, Character, Clip, Entry, Ground, Input, Leg, Play};
 
-/// Copies the crowd as it stands; feet start anew.
+/// Copies the crowd as it stands, feet started anew, and says whom each of its characters stands for.
 ///
 /// # Errors
 /// Does not fail for handles and ids that the crowd itself gives.
-pub fn input_of(crowd: &Crowd, ground: Ground) -> Result<Input, BuildError> {
+pub fn input_of(crowd: &Crowd, ground: Ground) -> Result<(Input, Vec<Handle>), BuildError> {
     let format = crowd.config().format;
     let mut clip_index: HashMap<ClipId, u32> = HashMap::new();
     let mut body_index: HashMap<(RigId, usize), u32> = HashMap::new();
@@ -50,11 +50,12 @@ pub fn input_of(crowd: &Crowd, ground: Ground) -> Result<Input, BuildError> {
         let transform = crowd.transform(handle)?;
         let (position, rotation) =
             (Vec3A::from_array(transform.position), Quat::from_array(transform.rotation));
-        characters.push(Character::new(body, plays, count, position, rotation));
+        characters.push((Character::new(body, plays, count, position, rotation), handle));
     }
     // Stable, so that characters of one body stay in handle order.
-    characters.sort_by_key(|character| character.body);
-    Ok(Input { clips, bodies, characters, ground, format })
+    characters.sort_by_key(|(character, _)| character.body);
+    let (characters, handles) = characters.into_iter().unzip();
+    Ok((Input { clips, bodies, characters, ground, format }, handles))
 }
 
 fn body_of(crowd: &Crowd, rig: RigId, skin: usize) -> Result<Body, BuildError> {

@@ -8,11 +8,11 @@
 
 use std::time::Instant;
 
-use throng::crowd::{Crowd, Executor, Frame, Ground, Rayon, Roots, Serial, Stage};
+use throng::crowd::{Executor, Rayon, Serial, Stage};
 use throng::error::BuildError;
 use throng::lanes::{Isa, Line, fill_lines};
 
-use crate::baseline::Baseline;
+use crate::scene::{BenchBaseline, BenchScene};
 
 /// Seconds of a measured frame.
 pub const DT: f32 = 1.0 / 60.0;
@@ -74,16 +74,6 @@ pub fn interleave(rounds: usize, subjects: usize, mut run: impl FnMut(usize)) ->
         }
     }
     samples.iter_mut().map(|samples| median(samples)).collect()
-}
-
-/// A crowd on its ground, and whoever runs it.
-pub struct Bench<'a> {
-    /// What is measured.
-    pub crowd: &'a mut Crowd,
-    /// Under it.
-    pub ground: &'a dyn Ground,
-    /// The same scene for the baseline.
-    pub baseline: &'a mut Baseline,
 }
 
 /// Medians of one run, nanoseconds per character.
@@ -148,13 +138,9 @@ pub fn load() -> f64 {
     text.split_whitespace().next().and_then(|load| load.parse().ok()).unwrap_or(0.0)
 }
 
-/// One frame on the current pool.
-///
-/// # Errors
-/// As [`Crowd::frame`].
-pub fn frame(crowd: &mut Crowd, ground: &dyn Ground, until: Stage) -> Result<(), BuildError> {
-    let executor: &dyn Executor = if rayon::current_num_threads() == 1 { &Serial } else { &Rayon };
-    crowd.frame(Frame { dt: DT, roots: Roots::OnGround, ground, until }, executor)
+/// Whoever runs frames on the current pool.
+pub fn executor() -> &'static dyn Executor {
+    if rayon::current_num_threads() == 1 { &Serial } else { &Rayon }
 }
 
 /// Fills all output on the current pool.
@@ -173,28 +159,30 @@ pub fn fill(lines: &mut [Line], value: Line, stream: bool) {
 /// One run. To be called inside of the pool that it is to use.
 ///
 /// # Errors
-/// As [`Crowd::frame`].
-pub fn run(bench: &mut Bench<'_>, rounds: usize) -> Result<Run, BuildError> {
+/// As [`throng::crowd::Crowd::frame`].
+pub fn run(scene: &mut BenchScene, baseline: &mut BenchBaseline, rounds: usize) -> Result<Run, BuildError> {
     const PARTS: usize = Stage::ALL.len() - 1;
+    scene.restart()?;
+    baseline.restart();
     let mut failed = Ok(());
     let mut value = 0.0;
     let times = interleave(rounds, PARTS + 6, |subject| {
         let Some(subject) = subject.checked_sub(PARTS) else {
-            failed = failed.clone().and(frame(bench.crowd, bench.ground, Stage::ALL[subject]));
+            failed = failed.clone().and(scene.frame(Stage::ALL[subject]));
             return;
         };
         match subject {
-            0 | 1 => failed = failed.clone().and(frame(bench.crowd, bench.ground, Stage::Palette)),
-            2 => bench.baseline.frame(Isa::PORTABLE, DT),
-            3 => bench.baseline.frame(Isa::widest(), DT),
+            0 | 1 => failed = failed.clone().and(scene.frame(Stage::Palette)),
+            2 => baseline.baseline.frame(Isa::PORTABLE, DT),
+            3 => baseline.baseline.frame(Isa::widest(), DT),
             fills => {
                 value += 1.0;
-                fill(bench.crowd.output_mut(), Line([value; 16]), fills == 5);
+                fill(scene.scene.crowd.output_mut(), Line([value; 16]), fills == 5);
             }
         }
     });
     failed?;
-    let per = 1.0 / bench.crowd.len().max(1) as f64;
+    let per = 1.0 / scene.characters();
     let [whole, again] = [times[PARTS], times[PARTS + 1]].map(|ns| ns * per);
     let frame_ns = 0.5 * (whole + again);
     let mut stages = [0.0; Stage::ALL.len()];
@@ -221,15 +209,16 @@ pub fn run(bench: &mut Bench<'_>, rounds: usize) -> Result<Run, BuildError> {
 /// Runs until enough are valid or patience is at its end.
 ///
 /// # Errors
-/// As [`Crowd::frame`].
+/// As [`throng::crowd::Crowd::frame`].
 pub fn runs(
-    bench: &mut Bench<'_>,
+    scene: &mut BenchScene,
+    baseline: &mut BenchBaseline,
     effort: Effort,
     mut progress: impl FnMut(&Runs),
 ) -> Result<Runs, BuildError> {
     let mut runs = Runs::default();
     while runs.valid.len() < effort.runs && runs.void.len() <= effort.patience {
-        let run = run(bench, effort.rounds)?;
+        let run = run(scene, baseline, effort.rounds)?;
         if run.is_valid() {
             runs.valid.push(run)
         } else {

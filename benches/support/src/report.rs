@@ -1,51 +1,13 @@
 //! What `bench` prints, as data: names mean what METRICS says.
 
 use serde::Serialize;
-use throng::crowd::{CrowdConfig, PaletteFormat, Stage};
+use throng::crowd::Stage;
 use throng::error::BuildError;
-use throng::lanes::{Mode, Simd};
+use throng::stress::{Machine, SceneKind, SceneOptions, StageTime, StressError};
 
-use crate::measure::{self, Bench, Effort, Run, Runs};
-use crate::scene::{self, SceneOptions};
+use crate::measure::{self, Effort, Run, Runs};
+use crate::scene::BenchScene;
 use crate::sweep::Sweep;
-
-/// Where it was measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct Machine {
-    /// As the system names it.
-    pub cpu: String,
-    /// Instruction set of the engine.
-    pub isa: &'static str,
-    /// Lanes of a vector.
-    pub lanes: usize,
-    /// `fast` or `strict`.
-    pub mode: &'static str,
-    /// Worker threads.
-    pub threads: usize,
-}
-
-impl Machine {
-    /// This one.
-    pub fn here(simd: Simd, threads: usize) -> Self {
-        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        let cpu = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim()).to_owned();
-        let mode = match simd.mode() {
-            Mode::Fast => "fast",
-            Mode::Strict => "strict",
-        };
-        Self { cpu, isa: simd.isa().name(), lanes: simd.isa().lanes(), mode, threads }
-    }
-}
-
-/// One stage.
-#[derive(Clone, Debug, Serialize)]
-pub struct StageTime {
-    /// Of the stage.
-    pub name: &'static str,
-    /// The frame up to it less the frame up to the one before.
-    pub ns_per_character: f64,
-}
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize)]
@@ -106,42 +68,37 @@ pub struct Report {
 pub struct BenchOptions {
     /// Who.
     pub scene: SceneOptions,
-    /// Instruction set and mode of the engine.
-    pub simd: Simd,
-    /// Output.
-    pub format: PaletteFormat,
     /// Worker threads.
     pub threads: usize,
     /// How much.
     pub effort: Effort,
 }
 
-impl BenchOptions {
-    /// Configuration of the crowd.
-    pub fn config(&self) -> CrowdConfig {
-        CrowdConfig { simd: self.simd, format: self.format, ..CrowdConfig::default() }
-    }
-}
-
 /// Why nothing was measured.
 #[derive(Debug)]
 pub enum BenchError {
     /// The scene.
-    Build(BuildError),
+    Scene(StressError),
     /// The worker threads.
     Threads(String),
 }
 
 impl From<BuildError> for BenchError {
     fn from(error: BuildError) -> Self {
-        Self::Build(error)
+        Self::Scene(error.into())
+    }
+}
+
+impl From<StressError> for BenchError {
+    fn from(error: StressError) -> Self {
+        Self::Scene(error)
     }
 }
 
 impl core::fmt::Display for BenchError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Build(error) => error.fmt(f),
+            Self::Scene(error) => error.fmt(f),
             Self::Threads(error) => write!(f, "worker threads could not be started: {error}"),
         }
     }
@@ -164,18 +121,18 @@ pub fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Resu
 /// If the scene cannot be built or threads not started.
 pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -> Result<Report, BenchError> {
     in_pool(options.threads, || {
-        let mut scene = scene::build(options.scene, options.config())?;
+        let config = options.scene.config;
+        let mut scene = BenchScene::build(&options.scene)?;
         let mut baseline = scene.baseline()?;
-        let input = baseline.input();
+        let input = baseline.baseline.input();
         let characters = input.characters.len().max(1) as f64;
         let bodies = || input.characters.iter().map(|c| &input.bodies[c.body as usize]);
         let joints = bodies().map(|body| body.parents.len() as f64).sum::<f64>() / characters;
-        let bytes = bodies().map(|body| (options.format.bytes() * body.entries.len()) as f64).sum::<f64>();
+        let bytes = bodies().map(|body| (config.format.bytes() * body.entries.len()) as f64).sum::<f64>();
         let clips = input.characters.iter().map(|c| f64::from(c.count)).sum::<f64>() / characters;
-        let mut bench = Bench { crowd: &mut scene.crowd, ground: &*scene.ground, baseline: &mut baseline };
-        let runs = measure::runs(&mut bench, options.effort, &mut progress)?;
+        let runs = measure::runs(&mut scene, &mut baseline, options.effort, &mut progress)?;
         let best = runs.best().cloned().expect("at least one run was made");
-        let crowd = &scene.crowd;
+        let crowd = &scene.scene.crowd;
         let (library_clips, library_bytes) = crowd.library();
         let occupancy = crowd.occupancy();
         let stages = Stage::ALL
@@ -184,15 +141,15 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
             .map(|(stage, ns_per_character)| StageTime { name: stage.name(), ns_per_character })
             .collect();
         Ok(Report {
-            machine: Machine::here(options.simd, options.threads),
-            scene: if options.scene.uniform { "uniform" } else { "mix" },
+            machine: Machine::here(config.simd, options.threads),
+            scene: if options.scene.kind == SceneKind::Uniform { "uniform" } else { "mix" },
             characters: crowd.len(),
             joints,
             clips_per_character: clips,
             library_clips,
             library_bytes,
             rigs: crowd.rigs().len(),
-            palette: options.format.name(),
+            palette: config.format.name(),
             stages,
             frame_ns_per_character: best.frame_ns_per_character,
             baseline_ns_per_character: best.baseline_ns_per_character(),

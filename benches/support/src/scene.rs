@@ -1,104 +1,91 @@
-//! The scenes that are measured.
+//! The scenes that are measured: those of `throng::stress`, with what it takes to start them again.
 
-use throng::content::{self, RigKind};
-use throng::crowd::{ClipId, Crowd, CrowdConfig, FlatGround, Play, WorldTransform};
+use glam::Vec2;
+use throng::crowd::{Handle, Stage, WorldTransform};
 use throng::error::BuildError;
-use throng::retarget::{BindSource, bind};
-use throng::rig::Rig;
+use throng::stress::{Scene, SceneOptions, StressError, Terrain};
 
-use crate::baseline::{Baseline, Ground};
+use crate::baseline::{Baseline, Character, Ground};
 use crate::input::input_of;
+use crate::measure::{DT, executor};
 
-/// What to build.
-#[derive(Clone, Copy, Debug)]
-pub struct SceneOptions {
-    /// Characters.
-    pub characters: usize,
-    /// Distinct rigs.
-    pub rigs: usize,
-    /// Distinct clips.
-    pub clips: usize,
-    /// One rig of about 64 joints, two clips each.
-    pub uniform: bool,
-}
-
-/// A crowd on its ground.
+/// A stress scene that can be put back to where it began.
+#[derive(Debug)]
 pub struct BenchScene {
-    /// Spawned and packed.
-    pub crowd: Crowd,
-    /// Under it.
-    pub ground: Box<dyn throng::crowd::Ground>,
-    /// The same, as the baseline asks it.
-    pub baseline_ground: Ground,
+    /// Crowd and terrain.
+    pub scene: Scene,
+    places: Vec<WorldTransform>,
 }
 
 impl BenchScene {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// As [`Scene::build`].
+    pub fn build(options: &SceneOptions) -> Result<Self, StressError> {
+        let scene = Scene::build(options)?;
+        let place = |&handle| scene.crowd.transform(handle);
+        let places = scene.handles().iter().map(place).collect::<Result<_, _>>()?;
+        Ok(Self { scene, places })
+    }
+
+    /// One frame on the current pool.
+    ///
+    /// # Errors
+    /// As [`Scene::frame`].
+    pub fn frame(&mut self, until: Stage) -> Result<(), BuildError> {
+        self.scene.frame(DT, until, executor())
+    }
+
+    /// Everybody back to their first place: whoever walks for long enough leaves the map, and there is less to do
+    /// without ground.
+    ///
+    /// # Errors
+    /// Does not fail for live characters.
+    pub fn restart(&mut self) -> Result<(), BuildError> {
+        for (at, &place) in self.places.iter().enumerate() {
+            let handle = self.scene.handles()[at];
+            self.scene.crowd.teleport(handle, place)?;
+        }
+        Ok(())
+    }
+
+    /// Live characters.
+    pub fn characters(&self) -> f64 {
+        self.scene.crowd.len().max(1) as f64
+    }
+
     /// The same scene for the baseline.
     ///
     /// # Errors
     /// Does not fail for the crowd's own handles.
-    pub fn baseline(&self) -> Result<Baseline, BuildError> {
-        Ok(Baseline::new(input_of(&self.crowd, self.baseline_ground.clone())?))
+    pub fn baseline(&self) -> Result<BenchBaseline, BuildError> {
+        let ground = match &self.scene.terrain {
+            Terrain::Flat(flat) => Ground::Flat(flat.height),
+            Terrain::Field(field) => {
+                let [min, max] = field.rectangle().map(Vec2::from_array);
+                Ground::Field { min, max, size: field.size(), heights: field.heights().to_vec() }
+            }
+        };
+        let (input, handles) = input_of(&self.scene.crowd, ground)?;
+        let first = input.characters.clone();
+        Ok(BenchBaseline { baseline: Baseline::new(input), handles, first })
     }
 }
 
-/// Spreads characters over a square.
-///
-/// # Errors
-/// Does not fail for built-in content.
-pub fn build(options: SceneOptions, config: CrowdConfig) -> Result<BenchScene, BuildError> {
-    let mut crowd = Crowd::new(config);
-    let rigs = if options.uniform { 1 } else { options.rigs.max(1) };
-    let bodies = if options.uniform {
-        vec![content::character(RigKind::Deform, &content::BodyPlan::default())]
-    } else {
-        content::variants(1, rigs)
-    };
-    let mut topologies: Vec<(throng::rig::Topology, Vec<ClipId>)> = Vec::new();
-    let mut ids = Vec::new();
-    let mut built_rigs = Vec::new();
-    for body in &bodies {
-        let rig = Rig::build(&body.rig_source())?;
-        ids.push(crowd.add_rig(rig.clone())?);
-        built_rigs.push(rig);
+/// The baseline, likewise.
+#[derive(Debug)]
+pub struct BenchBaseline {
+    /// Ready to run.
+    pub baseline: Baseline,
+    /// Whom its characters stand for.
+    pub handles: Vec<Handle>,
+    first: Vec<Character>,
+}
+
+impl BenchBaseline {
+    /// Everybody back to their first place, pose and feet.
+    pub fn restart(&mut self) {
+        self.baseline.characters_mut().clone_from_slice(&self.first);
     }
-    for rig in &built_rigs {
-        if !topologies.iter().any(|(topology, _)| topology == rig.topology()) {
-            topologies.push((rig.topology().clone(), Vec::new()));
-        }
-    }
-    let share = (options.clips / topologies.len()).max(4);
-    for (topology, clips) in &mut topologies {
-        let at = built_rigs.iter().position(|rig| rig.topology() == topology).unwrap_or(0);
-        let (body, rig) = (&bodies[at], &built_rigs[at]);
-        let reference = body.reference();
-        for raw in content::library(body, share) {
-            let source =
-                BindSource { skeleton: &body.character.skeleton, roles: &body.roles, reference: &reference };
-            if let Ok(bound) = bind(source, &raw, rig) {
-                clips.push(crowd.add_clip(bound)?);
-            }
-        }
-    }
-    let side = (options.characters as f32).sqrt().ceil() as usize;
-    for i in 0..options.characters {
-        let rig = i % ids.len();
-        let clips = &topologies
-            [topologies.iter().position(|(topology, _)| topology == built_rigs[rig].topology()).unwrap_or(0)]
-        .1;
-        let count = if options.uniform { 2 } else { 1 + i % 4 };
-        let plays: Vec<Play> = (0..count)
-            .map(|k| Play {
-                clip: clips[(i * 7 + k * 13) % clips.len()],
-                time: 0.137 * i as f32 + 0.3 * k as f32,
-                weight: 1.0 + 0.25 * k as f32,
-                speed: 1.0,
-            })
-            .collect();
-        let (x, z) = ((i % side) as f32, (i / side) as f32);
-        crowd.spawn(ids[rig], 0, WorldTransform::standing(x, z, i as f32), &plays)?;
-    }
-    crowd.pack();
-    let ground = Box::new(FlatGround::default());
-    Ok(BenchScene { crowd, ground, baseline_ground: Ground::Flat(0.0) })
 }

@@ -1,13 +1,14 @@
 //! How the frame scales: pairs of scenes, interleaved in one process.
 
 use serde::Serialize;
-use throng::crowd::{Crowd, Executor, Frame, Ground, PaletteFormat, Rayon, Roots, Serial, Stage};
+use throng::crowd::{CrowdConfig, Executor, PaletteFormat, Rayon, Serial, Stage};
 use throng::error::BuildError;
 use throng::lanes::Isa;
+use throng::stress::SceneOptions;
 
-use crate::measure::{DT, frame, interleave};
+use crate::measure::{DT, interleave};
 use crate::report::{BenchError, BenchOptions, in_pool};
-use crate::scene::{self, BenchScene, SceneOptions};
+use crate::scene::BenchScene;
 
 /// One point of a sweep.
 #[derive(Clone, Debug, Serialize)]
@@ -68,24 +69,21 @@ fn axis(name: &'static str, meaning: &'static str, points: Vec<Point>) -> Axis {
 fn frames(options: &BenchOptions, scenes: &mut [BenchScene]) -> Result<Vec<f64>, BuildError> {
     let mut failed = Ok(());
     let mut times = interleave(options.effort.rounds, scenes.len(), |at| {
-        let scene = &mut scenes[at];
-        failed = failed.clone().and(frame(&mut scene.crowd, &*scene.ground, Stage::Palette));
+        failed = failed.clone().and(scenes[at].frame(Stage::Palette));
     });
     for (time, scene) in times.iter_mut().zip(scenes) {
-        *time /= scene.crowd.len().max(1) as f64;
+        *time /= scene.characters();
     }
     failed.map(|()| times)
 }
 
-fn compared(options: &BenchOptions, variants: &[(String, BenchOptions)]) -> Result<Vec<Point>, BenchError> {
+fn compared(options: &BenchOptions, variants: &[(String, SceneOptions)]) -> Result<Vec<Point>, BenchError> {
     let times = in_pool(options.threads, || {
-        let mut scenes = variants
-            .iter()
-            .map(|(_, variant)| scene::build(variant.scene, variant.config()))
-            .collect::<Result<Vec<_>, _>>()?;
-        frames(options, &mut scenes)
+        let mut scenes =
+            variants.iter().map(|(_, variant)| BenchScene::build(variant)).collect::<Result<Vec<_>, _>>()?;
+        Ok::<_, BenchError>(frames(options, &mut scenes)?)
     })??;
-    let point = |((value, _), &ns): (&(String, BenchOptions), &f64)| Point {
+    let point = |((value, _), &ns): (&(String, SceneOptions), &f64)| Point {
         value: value.clone(),
         ns_per_character: ns,
         factor: ns / times[0],
@@ -93,41 +91,36 @@ fn compared(options: &BenchOptions, variants: &[(String, BenchOptions)]) -> Resu
     Ok(variants.iter().zip(&times).map(point).collect())
 }
 
-fn with_scene(options: &BenchOptions, scene: SceneOptions) -> BenchOptions {
-    BenchOptions { scene, ..*options }
-}
-
 fn characters(options: &BenchOptions) -> Result<Axis, BenchError> {
-    let variants = [1_000, 5_000, 10_000, 50_000].map(|characters| {
-        let scene = SceneOptions { characters, ..options.scene };
-        (characters.to_string(), with_scene(options, scene))
-    });
+    let variants = [1_000, 5_000, 10_000, 50_000]
+        .map(|characters| (characters.to_string(), SceneOptions { characters, ..options.scene }));
     Ok(axis("characters", "time per character, times that of the first", compared(options, &variants)?))
 }
 
 fn library(options: &BenchOptions) -> Result<Axis, BenchError> {
-    let variants = [16, 256]
-        .map(|clips| (clips.to_string(), with_scene(options, SceneOptions { clips, ..options.scene })));
+    let variants = [16, 256].map(|library| (library.to_string(), SceneOptions { library, ..options.scene }));
     Ok(axis("library_clips", "time per character, times that of the first", compared(options, &variants)?))
 }
 
 fn palettes(options: &BenchOptions) -> Result<Axis, BenchError> {
-    let variants =
-        PaletteFormat::ALL.map(|format| (format.name().to_owned(), BenchOptions { format, ..*options }));
+    let variants = PaletteFormat::ALL.map(|format| {
+        let config = CrowdConfig { format, ..options.scene.config };
+        (format.name().to_owned(), SceneOptions { config, ..options.scene })
+    });
     Ok(axis("palette", "time per character, times that of the first", compared(options, &variants)?))
 }
 
 /// One and two threads on one crowd, in one pool of two that is entered once.
 fn threads(options: &BenchOptions) -> Result<Axis, BenchError> {
     let times = in_pool(2, || {
-        let mut scene = scene::build(options.scene, options.config())?;
+        let mut scene = BenchScene::build(&options.scene)?;
         let mut failed = Ok(());
         let times = interleave(options.effort.rounds, 2, |at| {
             let executor: &dyn Executor = if at == 0 { &Serial } else { &Rayon };
-            failed = failed.clone().and(on(&mut scene.crowd, &*scene.ground, executor));
+            failed = failed.clone().and(scene.scene.frame(DT, Stage::Palette, executor));
         });
-        let per = 1.0 / scene.crowd.len().max(1) as f64;
-        failed.map(|()| times.into_iter().map(|ns| ns * per).collect::<Vec<_>>())
+        failed?;
+        Ok::<_, BenchError>(times.into_iter().map(|ns| ns / scene.characters()).collect::<Vec<_>>())
     })??;
     let points = times
         .iter()
@@ -137,36 +130,39 @@ fn threads(options: &BenchOptions) -> Result<Axis, BenchError> {
     Ok(axis("threads", "speed, times that of the first", points))
 }
 
-fn on(crowd: &mut Crowd, ground: &dyn Ground, executor: &dyn Executor) -> Result<(), BuildError> {
-    crowd.frame(Frame { dt: DT, roots: Roots::OnGround, ground, until: Stage::Palette }, executor)
-}
-
 /// The ratio to the baseline of the uniform scene and of the mix.
 fn mix(options: &BenchOptions) -> Result<Axis, BenchError> {
+    let of = |scene: SceneOptions| SceneOptions {
+        characters: options.scene.characters,
+        terrain: options.scene.terrain,
+        config: options.scene.config,
+        ..scene
+    };
+    let variants = [("uniform", of(SceneOptions::uniform())), ("mix", of(SceneOptions::default()))];
     let points = in_pool(options.threads, || {
-        let variants = [("uniform", true), ("mix", false)];
         let mut scenes = Vec::new();
-        for (_, uniform) in variants {
-            let scene = scene::build(SceneOptions { uniform, ..options.scene }, options.config())?;
-            let baseline = scene.baseline()?;
+        for (_, variant) in &variants {
+            let scene = BenchScene::build(variant)?;
+            let baseline = scene.baseline()?.baseline;
             scenes.push((scene, baseline));
         }
         let mut failed = Ok(());
         let times = interleave(options.effort.rounds, 6, |subject| {
             let (scene, baseline) = &mut scenes[subject / 3];
             match subject % 3 {
-                0 => failed = failed.clone().and(frame(&mut scene.crowd, &*scene.ground, Stage::Palette)),
+                0 => failed = failed.clone().and(scene.frame(Stage::Palette)),
                 1 => baseline.frame(Isa::PORTABLE, DT),
                 _ => baseline.frame(Isa::widest(), DT),
             }
         });
-        let points =
-            variants.iter().zip(&scenes).zip(times.chunks_exact(3)).map(|((variant, scene), times)| Point {
-                value: variant.0.to_owned(),
-                ns_per_character: times[0] / scene.0.crowd.len().max(1) as f64,
-                factor: times[1].min(times[2]) / times[0],
-            });
-        failed.map(|()| points.collect::<Vec<_>>())
+        failed?;
+        let points = variants.iter().zip(&scenes).zip(times.chunks_exact(3));
+        let points = points.map(|(((name, _), (scene, _)), times)| Point {
+            value: (*name).to_owned(),
+            ns_per_character: times[0] / scene.characters(),
+            factor: times[1].min(times[2]) / times[0],
+        });
+        Ok::<_, BenchError>(points.collect::<Vec<_>>())
     })??;
     Ok(axis("scene", "ratio to the baseline", points))
 }

@@ -246,6 +246,11 @@ impl Baseline {
         &self.output
     }
 
+    /// Their state, to be put back.
+    pub fn characters_mut(&mut self) -> &mut [Character] {
+        &mut self.input.characters
+    }
+
     /// Characters and bodies.
     pub fn input(&self) -> &Input {
         &self.input
