@@ -15,7 +15,7 @@ use crate::table::{align_right, table};
 
 pub fn run(args: &BenchArgs, json: bool) -> Result<(), Failure> {
     let options = options(args)?;
-    let failed = |error: report::BenchError| Failure::Check(error.to_string());
+    let failed = |error: report::BenchError| Failure::Engine(error.to_string());
     let note = |text: &str| {
         if !json {
             eprintln!("{text}");

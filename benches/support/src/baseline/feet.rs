@@ -13,6 +13,7 @@ pub(super) const RELEASE_HALF_LIFE: f32 = 0.05;
 pub(super) const PELVIS_TIME: f32 = 0.09;
 const MAX_PITCH: f32 = 0.7;
 const SOFTNESS: f32 = 0.03;
+const FRONT: Vec3A = Vec3A::new(0.0, 1e-3, 1.0);
 const STRAIGHT: f32 = 0.02;
 
 /// Height and normal of the ground.
@@ -260,8 +261,8 @@ fn target(character: &Character, state: &State, contact: f32, root_hit: Option<H
     let anchor_rise = lerp(rise_heel, rise_ball, end);
     let limit = length * MAX_PITCH;
     let pitch = (rise_ball - rise_heel).clamp(-limit, limit);
-    let below_heel = rise_heel - (anchor_rise - end * pitch);
-    let below_ball = rise_ball - (anchor_rise + (1.0 - end) * pitch);
+    let below_heel = rise_heel - (anchor_rise - end * pitch) - state.heel.dot(up);
+    let below_ball = rise_ball - (anchor_rise + (1.0 - end) * pitch) - state.ball.dot(up);
     let rise = anchor_rise + below_heel.max(below_ball).max(0.0) * contact;
 
     let per_length = 1.0 / length;
@@ -327,13 +328,14 @@ fn two_bones(state: &State, goal: Vec3A, moved: Vec3A) -> (Quat, Quat) {
     let bent = upper - animated * upper.dot(animated);
     let line = reach.thigh * STRAIGHT;
     let off = bent.length_squared();
-    let mut pole = bent;
+    let mut side = bent;
     if off < line * line {
-        let front = state.thigh * Vec3A::Z;
+        let front = state.thigh * FRONT;
         let front = front - animated * front.dot(animated);
-        pole += front * ((1.0 - off / (line * line)) * line);
+        side += front * ((1.0 - off / (line * line)) * line);
     }
-    let pole = unit(swing * pole);
+    let pole = swing * (side * 1e4);
+    let pole = unit(pole - direction * pole.dot(direction));
 
     let x = (reach.thigh * reach.thigh - reach.shin * reach.shin + d * d) / (d + d);
     let height = (reach.thigh * reach.thigh - x * x).max(0.0).sqrt();
