@@ -89,6 +89,9 @@ pub struct StressArgs {
     /// Files whose clips the crowd plays.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub clips: Vec<PathBuf>,
+    /// Contacts of those clips (NAME.contacts.json); files beside a motion file are found without.
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "character")]
+    pub contacts: Vec<PathBuf>,
     /// How many characters.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub characters: u32,

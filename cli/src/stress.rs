@@ -54,7 +54,11 @@ fn build(options: &StressArgs) -> Result<(Scene, Vec<String>), Failure> {
     let bar = progress::spinner("building");
     let built = match &options.character {
         Some(character) => {
-            let files = UserFiles { character: character.clone(), clips: options.clips.clone() };
+            let files = UserFiles {
+                character: character.clone(),
+                clips: options.clips.clone(),
+                contacts: options.contacts.clone(),
+            };
             files.build(characters, options.ground.kind(), config)
         }
         None if !options.clips.is_empty() => {

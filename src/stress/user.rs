@@ -18,13 +18,15 @@ pub struct UserFiles {
     pub character: PathBuf,
     /// glTF or GLB with clips; the character's own are always there.
     pub clips: Vec<PathBuf>,
+    /// Contacts of clips, each naming its motion file; those beside a motion file are found without.
+    pub contacts: Vec<PathBuf>,
 }
 
 impl UserFiles {
     /// Builds the scene: everybody is the one character and plays one of the clips alone. Warnings are clips that could
     /// not be used, and why.
     ///
-    /// Contacts come from `NAME.contacts.json` files beside a motion file that name it.
+    /// Contacts also come from `NAME.contacts.json` files beside a motion file that name it.
     ///
     /// # Errors
     /// If a file cannot be read, or no clip is left.
@@ -35,7 +37,7 @@ impl UserFiles {
         config: CrowdConfig,
     ) -> Result<(Scene, Vec<String>), StressError> {
         let mut warnings = Vec::new();
-        let target = load(&self.character, &mut warnings)?;
+        let target = self.load(&self.character, &mut warnings)?;
         if target.character.skeleton.joints.is_empty() {
             return Err(StressError::Scene {
                 what: format!("{} has no skeleton", self.character.display()),
@@ -70,7 +72,7 @@ impl UserFiles {
         take(&mut crowd, &target, &reference, &self.character);
         let mut more = Vec::new();
         for path in &self.clips {
-            let source = load(path, &mut more)?;
+            let source = self.load(path, &mut more)?;
             // On the same skeleton the two stand alike already, whatever pose the file rests in.
             let own = ReferencePose::of_sibling(
                 &source.character.skeleton,
@@ -111,31 +113,32 @@ impl UserFiles {
         crowd.pack();
         Ok((Scene::from_crowd(crowd, terrain, handles, walkers)?, warnings))
     }
-}
 
-/// A file with the contacts that lie beside it.
-fn load(path: &Path, warnings: &mut Vec<String>) -> Result<Imported, StressError> {
-    let mut imported = gltf::load(path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut sidecars: Vec<PathBuf> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.to_string_lossy().ends_with(".contacts.json"))
-        .collect();
-    sidecars.sort();
-    for path in sidecars {
-        match Sidecar::load(&path) {
-            Ok(sidecar) if sidecar.file.rsplit(['/', '\\']).next() == Some(name.as_str()) => {
-                if let Err(error) = sidecar.apply(&mut imported) {
-                    warnings.push(format!("{}: {error}", path.display()));
+    /// A file with the contacts that lie beside it.
+    fn load(&self, path: &Path, warnings: &mut Vec<String>) -> Result<Imported, StressError> {
+        let mut imported = gltf::load(path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut sidecars: Vec<PathBuf> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.to_string_lossy().ends_with(".contacts.json"))
+            .collect();
+        sidecars.sort();
+        sidecars.extend(self.contacts.iter().cloned());
+        for path in sidecars {
+            match Sidecar::load(&path) {
+                Ok(sidecar) if sidecar.file.rsplit(['/', '\\']).next() == Some(name.as_str()) => {
+                    if let Err(error) = sidecar.apply(&mut imported) {
+                        warnings.push(format!("{}: {error}", path.display()));
+                    }
                 }
+                Ok(_) => {}
+                Err(error) => warnings.push(error.to_string()),
             }
-            Ok(_) => {}
-            Err(error) => warnings.push(error.to_string()),
         }
+        Ok(imported)
     }
-    Ok(imported)
 }
