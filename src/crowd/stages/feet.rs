@@ -38,6 +38,8 @@ const RELEASE_HALF_LIFE: f32 = 0.05;
 const PELVIS_TIME: f32 = 0.09;
 /// Steepest pitch of the sole against the animated one, as rise over sole length (35 degrees).
 const MAX_PITCH: f32 = 0.7;
+/// Slope of planting over the contact weight: a foot is put down over its last quarter, 50 ms before touch-down.
+const PLANTING: f32 = 4.0;
 /// Softness of the reach, of the leg's length.
 const SOFTNESS: f32 = 0.03;
 /// Where the knee of a straight leg points, in the thigh's reference axes.
@@ -252,12 +254,17 @@ fn target<L: Lanes>(
     let anchor_rise = lerp(rise_heel, rise_ball, end);
     let limit = length * L::splat(MAX_PITCH);
     let pitch = (rise_ball - rise_heel).clamp(-limit, limit);
-    // An end that would be under ground, because the pitch is cut off or the animation dips below its own ground
-    // between two keys, lifts the foot; an end that the animation holds up is that much clear of it.
-    let below_heel = rise_heel - end.neg_mul_add(pitch, anchor_rise) - heel.dot(up);
-    let below_ball = rise_ball - (L::one() - end).mul_add(pitch, anchor_rise) - ball.dot(up);
+    // A planted foot stands on the ground however high the animation has it, from shortly before touch-down on:
+    // keys, other proportions and a file's own ground leave it some way above or below.
+    let far = L::load(&block.leg, at) * L::splat(FREE_HEIGHT);
+    let planted = contact.mul_add(L::splat(PLANTING), L::splat(1.0 - PLANTING)).max(L::zero());
+    let drop = lerp(heel.dot(up), ball.dot(up), end).clamp(-far, far) * planted;
+    // An end that would be under ground all the same, because the pitch is cut off or the foot turns about the other
+    // one, lifts it; an end that the animation holds up is that much clear of it.
+    let below_heel = rise_heel - end.neg_mul_add(pitch, anchor_rise) - heel.dot(up) + drop;
+    let below_ball = rise_ball - (L::one() - end).mul_add(pitch, anchor_rise) - ball.dot(up) + drop;
     let lift = below_heel.max(below_ball).max(L::zero()) * contact;
-    let rise = anchor_rise + lift;
+    let rise = anchor_rise - drop + lift;
 
     let ahead = sole.scale(per_length);
     let sloped = up.scale_add(pitch * per_length, ahead).normalize();
