@@ -121,6 +121,7 @@ pub fn target(
     ball: Hit,
     contact: f64,
     shift: DVec3,
+    leg_length: f64,
 ) -> Target {
     let (Some((under_heel, _)), Some((under_ball, normal))) = (heel.or(ball), ball.or(heel)) else {
         return Target { ankle: leg.ankle, turn: DQuat::IDENTITY, say: 0.0, hit: false };
@@ -135,10 +136,15 @@ pub fn target(
     let end = (1.0 + (leg.heel - leg.ball).dot(up) / (0.15 * length)).clamp(0.0, 1.0);
     let anchor_rise = rise_heel * (1.0 - end) + rise_ball * end;
     let pitch = (rise_ball - rise_heel).clamp(-MAX_PITCH * length, MAX_PITCH * length);
-    // Clearance of both ends after pitching about the anchor, the height that the animation gives them included:
-    // where it is negative, the foot is lifted out.
-    let clear_heel = leg.heel.dot(up) + anchor_rise - end * pitch - rise_heel;
-    let clear_ball = leg.ball.dot(up) + anchor_rise + (1.0 - end) * pitch - rise_ball;
+    // Over the last quarter of the contact weight the anchor is brought to the ground from its animated height,
+    // as far as a foot may be up there and still count as standing.
+    let planted = ((contact - 0.75) / 0.25).max(0.0);
+    let high = (leg.heel + sole * end).dot(up);
+    let drop = planted * high.clamp(-FREE_HEIGHT * leg_length, FREE_HEIGHT * leg_length);
+    // Clearance of both ends after that and pitching about the anchor, the height that the animation gives them
+    // included: where it is negative, the foot is lifted out.
+    let clear_heel = leg.heel.dot(up) - drop + anchor_rise - end * pitch - rise_heel;
+    let clear_ball = leg.ball.dot(up) - drop + anchor_rise + (1.0 - end) * pitch - rise_ball;
     let lift = contact * (-clear_heel.min(clear_ball)).max(0.0);
 
     let ahead = sole / length;
@@ -154,7 +160,7 @@ pub fn target(
     let turn = DQuat::from_axis_angle(sloped, roll) * pitched;
 
     let anchor = leg.heel + sole * end;
-    let goal = anchor + up * (anchor_rise + lift) + shift;
+    let goal = anchor + up * (anchor_rise - drop + lift) + shift;
     let ankle = goal + turn * (leg.ankle - anchor);
     Target { ankle, turn, say: contact, hit: true }
 }

@@ -238,6 +238,7 @@ impl<'a> Character<'a> {
                     ball,
                     contact[index],
                     shift,
+                    self.leg(),
                 );
                 (*leg, aim)
             })
