@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use reference::frame::{ModelPose, Noise};
 use reference::palette::{angle_between, decode};
-use reference::random::Rng;
+use reference::random::{Rng, skin, skin_matrix};
 use reference::scene::{Recipe, Scene, all_simd};
 use throng::crowd::{CrowdConfig, PaletteFormat};
 use throng::rig::{NO_PARENT, Rig};
@@ -145,4 +145,79 @@ fn every_joint_agrees_with_double_precision_on_random_scenes() {
         panic!("{error}");
     }
     assert!(left * 5 < judged, "{left} of {judged} were not judged");
+}
+
+/// Matrices of every entry of every skin, in all formats, against the joint's model matrix times its inverse bind.
+#[test]
+fn all_palette_formats_decode_to_the_same_matrices() {
+    let mut judged = 0;
+    for seed in 0..40 {
+        // Uneven scales fit matrices only, even ones not into 16 bits.
+        let (uniform, scaled) = (seed % 4 != 0, seed % 4 == 1);
+        let recipe = Recipe {
+            seed,
+            joints: 20,
+            legs: 2,
+            bodies: 3,
+            characters: 30,
+            clips: 3,
+            crossing: false,
+            ground: 4,
+            roots: 1,
+            frames: 1,
+            packed: seed % 2 == 0,
+        };
+        let scene = Scene::with_skins(recipe, |rng, body| {
+            body.character.skins = (0..2).map(|_| skin(rng, 20, uniform, scaled)).collect();
+        });
+        let formats: &[PaletteFormat] = match (uniform, scaled) {
+            (false, _) => &PaletteFormat::ALL[..2],
+            (_, true) => &PaletteFormat::ALL[..3],
+            _ => &PaletteFormat::ALL,
+        };
+        let mut exact = scene.references(Noise::NONE);
+        let truths: Vec<ModelPose> = exact
+            .iter_mut()
+            .enumerate()
+            .map(|(at, own)| own.frame(&scene.clips, scene.asked(), scene.root(at, 0), scene.steps[0].into()))
+            .collect();
+        for &format in formats {
+            let config = CrowdConfig { format, ..CrowdConfig::default() };
+            let mut running = scene.crowd(config, &scene.in_order());
+            running.frame(0);
+            for (at, truth) in truths.iter().enumerate() {
+                let spawn = &scene.spawns[at];
+                let body = &scene.bodies[spawn.body];
+                let rig = &scene.rigs[spawn.body];
+                let raw = &body.character.skins[spawn.skin];
+                let range = running.crowd.palette_range(running.rigs[spawn.body], spawn.skin).expect("range");
+                let palette = running.crowd.pose(running.handles[at]).expect("alive").1;
+                for (entry, (&joint, &inverse)) in raw.joints.iter().zip(&raw.inverse_binds).enumerate() {
+                    let own = rig.order().iter().position(|&raw| raw == joint).expect("the joint");
+                    let (g, x) = (truth.rotations[own], truth.positions[own]);
+                    let right = skin_matrix(body, joint, inverse, g, x);
+                    let have = decode(format, palette, entry, range);
+                    // 16 bits: half a step of each component of rotation and translation.
+                    let (turn, place) = match format {
+                        PaletteFormat::Snorm16 => (1e-4 + 6e-5, 1e-4 + f64::from(range) / 32767.0),
+                        _ => (1e-4, 1e-4),
+                    };
+                    let off = have - right;
+                    let scale = right.x_axis.truncate().length().max(1.0);
+                    for (column, limit) in
+                        [(off.x_axis, turn), (off.y_axis, turn), (off.z_axis, turn), (off.w_axis, place)]
+                    {
+                        let worst = column.truncate().abs().max_element();
+                        assert!(
+                            worst < limit * scale * 1.5,
+                            "{} of seed {seed}, character {at}, entry {entry}: off by {worst:e}",
+                            format.name()
+                        );
+                        judged += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(judged > 10_000);
 }

@@ -247,7 +247,11 @@ impl<'a> Character<'a> {
         let down = self.pelvis.step(&targets, up, root_y, leg_length, dt, self.fresh);
         let moved = up * down;
         for (joints, (leg, aim)) in self.rig.topology().legs().iter().zip(&targets) {
-            let goal = if aim.hit { aim.ankle } else { aim.ankle + moved };
+            // Nothing to stand on: the leg stays as it is animated.
+            if !aim.hit {
+                continue;
+            }
+            let goal = aim.ankle;
             let (thigh, shin) =
                 two_bones(leg, leg.hip + moved, goal + self.noise.vector(), self.noise.value());
             let foot = aim.turn * leg.foot;

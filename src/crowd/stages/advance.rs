@@ -1,5 +1,7 @@
 //! Clocks and root motion.
 
+use core::f32::consts::PI;
+
 use crate::clip::RootMotion;
 use crate::crowd::block::{Block, MAX_CLIPS};
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa, sin_cos_small};
@@ -53,6 +55,15 @@ per_isa! {
     fn advance_rows(block: &mut Block, dt: f32, drive: Drive) = advance_kernel;
 }
 
+/// Of any angle: a long frame may turn all the way round.
+#[inline(always)]
+fn sin_cos<L: Lanes>(angle: L) -> (L, L) {
+    let turns = angle.mul_add(L::splat(0.5 / PI), L::splat(0.5)).floor();
+    let (s, c) = sin_cos_small(turns.neg_mul_add(L::splat(2.0 * PI), angle) * L::splat(0.25));
+    let (s, c) = ((s + s) * c, s.neg_mul_add(s, c * c));
+    ((s + s) * c, s.neg_mul_add(s, c * c))
+}
+
 #[inline(always)]
 fn advance_kernel<L: Lanes>(block: &mut Block, dt: f32, drive: Drive) {
     let slots = usize::from(block.clip_slots).min(MAX_CLIPS);
@@ -87,7 +98,7 @@ fn advance_kernel<L: Lanes>(block: &mut Block, dt: f32, drive: Drive) {
 
         // In the axes of the frame's start.
         let turned = L::load(&block.displacement[2], at);
-        let (s, c) = sin_cos_small(turned);
+        let (s, c) = sin_cos(turned);
         let sum_x = L::load(&block.displacement[0], at) + c.mul_add(dx, s * dz);
         let sum_z = L::load(&block.displacement[1], at) + s.neg_mul_add(dx, c * dz);
         sum_x.store(&mut block.displacement[0], at);

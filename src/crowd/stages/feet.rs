@@ -14,7 +14,7 @@ use super::Proportions;
 use crate::crowd::block::Block;
 use crate::crowd::ground::Probes;
 use crate::crowd::scratch::{LegRows, Scratch};
-use crate::lanes::{BLOCK, Lanes, Quat, Vec3, exp_neg, lerp, per_isa};
+use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, exp_neg, lerp, per_isa};
 use crate::rig::{Leg, MAX_FEET};
 
 /// Legs of a topology, with the joints from the root down to the pelvis.
@@ -365,13 +365,19 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &
             let rotations = &mut scratch.rotations;
             // Products of a few unit quaternions stay within a millionth of one: no need to normalise again.
             let thigh = above.conjugate().times(solved.thigh);
-            thigh.store(&mut rotations[usize::from(leg.thigh)], at);
+            settle(target.hit, thigh, &mut rotations[usize::from(leg.thigh)], at);
             let shin = solved.thigh.conjugate().times(solved.shin);
-            shin.store(&mut rotations[usize::from(leg.shin)], at);
+            settle(target.hit, shin, &mut rotations[usize::from(leg.shin)], at);
             let foot = solved.shin.conjugate().times(foot);
-            foot.store(&mut rotations[usize::from(leg.foot)], at);
+            settle(target.hit, foot, &mut rotations[usize::from(leg.foot)], at);
         }
     }
+}
+
+/// Where there is no ground, the animated rotation stays, to the bit.
+#[inline(always)]
+fn settle<L: Lanes>(hit: L::Mask, solved: Quat<L>, rotation: &mut [Row; 4], at: usize) {
+    Quat::select(hit, solved, Quat::load(rotation, at)).store(rotation, at);
 }
 
 /// One animated leg.
