@@ -135,7 +135,7 @@ fn mesh_of(vertices: Vec<Vertex>) -> RawMesh {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// One influence a vertex, so that a random blend of matrices is never (nearly) singular.
     #[test]
@@ -311,6 +311,30 @@ fn what_is_wrong_with_a_mesh_is_named_with_its_vertex() {
     let mut mesh = sound();
     mesh.weights.pop();
     assert_eq!(refused(mesh).1, 2);
+}
+
+/// One entry per format by hand: a quarter turn about +Z (x to y), then 1, 2, 3 metres.
+#[test]
+fn entries_of_every_format_are_read_as_the_renderer_reads_them() {
+    let expected = [0.0, -1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 1.0, 3.0];
+    let h = 0.5f32.sqrt();
+    let floats = |values: &[f32]| values.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
+    let shorts: Vec<u8> =
+        [0i16, 0, 23170, 23170, 8192, 16384, 24575, 0].iter().flat_map(|v| v.to_ne_bytes()).collect();
+    let entries = [
+        floats(&[0.0, 1.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 2.0, 3.0, 1.0]),
+        floats(&expected),
+        floats(&[0.0, 0.0, h, h, 1.0, 2.0, 3.0, 1.0]),
+        shorts,
+    ];
+    for (format, entry) in PaletteFormat::ALL.into_iter().zip(entries) {
+        assert_eq!(entry.len(), format.bytes());
+        for (have, want) in format.matrix(&entry, 4.0).into_iter().zip(expected) {
+            assert!((have - want).abs() < 1e-3, "{}: {have} instead of {want}", format.name());
+        }
+        // Bytes that are missing are zero, never a panic or NaN.
+        assert!((0..entry.len()).all(|n| format.matrix(&entry[..n], 4.0).iter().all(|v| v.is_finite())));
+    }
 }
 
 #[test]
