@@ -55,6 +55,7 @@ impl ReferencePose {
             let turn = DQuat::from_mat3(&frame).inverse();
             if turn.to_axis_angle().1 > 5f64.to_radians() {
                 pose.turn(skeleton, carrier, turn);
+                pose.square_chest(skeleton, roles);
             }
         }
         let mut along = [DQuat::IDENTITY; 2];
@@ -97,7 +98,47 @@ impl ReferencePose {
             }
         }
         pose.level_lifted_foot(skeleton, roles, along);
+        pose.stand(roles, &Self::rest(skeleton));
         pose
+    }
+
+    /// Shoulders square to +Z, where the rest pose is some frame of a clip. The head stays as it was: whoever walks
+    /// looks where they go, whatever hips and chest do.
+    fn square_chest(&mut self, skeleton: &RawSkeleton, roles: &RoleMap) {
+        let find = |role| roles.joint(role).map(usize::from);
+        let head = find(Role::Head).map(|head| (head, Self::rest(skeleton).rotation(head)));
+        if let (Some(chest), Some(left), Some(right)) = (
+            roles.spine().last().copied().map(usize::from),
+            find(Role::UpperArm(Side::Left)),
+            find(Role::UpperArm(Side::Right)),
+        ) && is_below(skeleton, chest, left)
+            && is_below(skeleton, chest, right)
+        {
+            let across = (self.position(left) - self.position(right)).normalize_or(DVec3::X);
+            self.turn(skeleton, chest, DQuat::from_rotation_arc(across, DVec3::X));
+        }
+        if let Some((head, rest)) = head {
+            self.turn(skeleton, head, rest * self.rotation(head).inverse());
+        }
+    }
+
+    /// Puts the lower foot back onto the floor that it stands on in the rest pose: a leg that was straightened
+    /// reaches deeper than a bent one, and the pelvis is that much higher above the ground.
+    fn stand(&mut self, roles: &RoleMap, rest: &Self) {
+        let feet: Vec<usize> = Side::BOTH
+            .into_iter()
+            .flat_map(|side| [Role::Foot(side), Role::Toe(side)])
+            .filter_map(|role| roles.joint(role))
+            .map(usize::from)
+            .collect();
+        let low =
+            |pose: &Self| feet.iter().map(|&joint| pose.position(joint).y).fold(f64::INFINITY, f64::min);
+        let lift = low(rest) - low(self);
+        if lift.is_finite() {
+            for model in &mut self.models {
+                model.w_axis.y += lift;
+            }
+        }
     }
 
     /// The reference pose of a sibling: a skeleton whose body has the same bones in the same axes, such as the

@@ -15,7 +15,8 @@ pub const HALF_LIFE: f64 = 0.05;
 /// Seconds.
 pub const PELVIS_TIME: f64 = 0.09;
 /// Rise over sole length.
-pub const MAX_PITCH: f64 = 0.7;
+pub const FULL_PITCH: f64 = 0.6;
+pub const NO_PITCH: f64 = 0.8;
 /// Of the leg.
 const SOFTNESS: f64 = 0.03;
 /// Of the thigh.
@@ -135,7 +136,9 @@ pub fn target(
     // 0: turns about the heel, 1: about the ball.
     let end = (1.0 + (leg.heel - leg.ball).dot(up) / (0.15 * length)).clamp(0.0, 1.0);
     let anchor_rise = rise_heel * (1.0 - end) + rise_ball * end;
-    let pitch = (rise_ball - rise_heel).clamp(-MAX_PITCH * length, MAX_PITCH * length);
+    let steep = (rise_ball - rise_heel).abs() / length;
+    let follows = ((NO_PITCH - steep) / (NO_PITCH - FULL_PITCH)).clamp(0.0, 1.0);
+    let pitch = (rise_ball - rise_heel) * follows;
     // Over the last quarter of the contact weight the anchor is brought to the ground from its animated height,
     // as far as a foot may be up there and still count as standing.
     let planted = ((contact - 0.75) / 0.25).max(0.0);

@@ -36,8 +36,11 @@ const LOCK_REACH: f32 = 0.22;
 const RELEASE_HALF_LIFE: f32 = 0.05;
 /// Time constant of the pelvis, seconds.
 const PELVIS_TIME: f32 = 0.09;
-/// Steepest pitch of the sole against the animated one, as rise over sole length (35 degrees).
-const MAX_PITCH: f32 = 0.7;
+/// Pitch of the sole up to which it follows the ground, and from which it stays as animated, as rise over sole length
+/// (31 and 39 degrees): past any slope that people walk it is the edge of a step, where a foot stands level on the
+/// upper tread.
+const FULL_PITCH: f32 = 0.6;
+const NO_PITCH: f32 = 0.8;
 /// Slope of planting over the contact weight: a foot is put down over its last quarter, 50 ms before touch-down.
 const PLANTING: f32 = 4.0;
 /// Softness of the reach, of the leg's length.
@@ -252,8 +255,11 @@ fn target<L: Lanes>(
     let lean = (heel.minus(ball)).dot(up) * (per_length * L::splat(1.0 / 0.15));
     let end = (L::one() + lean).clamp(L::zero(), L::one());
     let anchor_rise = lerp(rise_heel, rise_ball, end);
-    let limit = length * L::splat(MAX_PITCH);
-    let pitch = (rise_ball - rise_heel).clamp(-limit, limit);
+    let step = rise_ball - rise_heel;
+    let steep = step.abs() * per_length;
+    let follows =
+        ((L::splat(NO_PITCH) - steep) * L::splat(1.0 / (NO_PITCH - FULL_PITCH))).clamp(L::zero(), L::one());
+    let pitch = step * follows;
     // A planted foot stands on the ground however high the animation has it, from shortly before touch-down on:
     // keys, other proportions and a file's own ground leave it some way above or below.
     let far = L::load(&block.leg, at) * L::splat(FREE_HEIGHT);

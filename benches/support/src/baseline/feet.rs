@@ -11,7 +11,9 @@ const FREE_HEIGHT: f32 = 0.12;
 const LOCK_REACH: f32 = 0.22;
 pub(super) const RELEASE_HALF_LIFE: f32 = 0.05;
 pub(super) const PELVIS_TIME: f32 = 0.09;
-const MAX_PITCH: f32 = 0.7;
+const FULL_PITCH: f32 = 0.6;
+const NO_PITCH: f32 = 0.8;
+const PLANTING: f32 = 4.0;
 const SOFTNESS: f32 = 0.03;
 const FRONT: Vec3A = Vec3A::new(0.0, 1e-3, 1.0);
 const STRAIGHT: f32 = 0.02;
@@ -130,7 +132,7 @@ pub(super) fn solve(
     let (mut highest, mut say) = (-1e9f32, 0.0f32);
     for (index, state) in states.iter().enumerate() {
         if let Some(state) = state {
-            let target = target(character, state, scratch.contact[index], root_hit, up);
+            let target = target(character, state, scratch.contact[index], root_hit, up, body.leg);
             offsets[index] = (target.ankle - state.ankle).dot(up);
             highest = highest.max(offsets[index]);
             say = say.max(target.say);
@@ -244,7 +246,14 @@ fn probe(
 }
 
 #[inline(always)]
-fn target(character: &Character, state: &State, contact: f32, root_hit: Option<Hit>, up: Vec3A) -> Target {
+fn target(
+    character: &Character,
+    state: &State,
+    contact: f32,
+    root_hit: Option<Hit>,
+    up: Vec3A,
+    leg: f32,
+) -> Target {
     let (Some(heel_hit), Some(ball_hit)) = (state.hits[0].or(state.hits[1]), state.hits[1].or(state.hits[0]))
     else {
         return Target { ankle: state.ankle, turn: Quat::IDENTITY, say: 0.0, hit: false };
@@ -256,16 +265,21 @@ fn target(character: &Character, state: &State, contact: f32, root_hit: Option<H
 
     let sole = state.ball - state.heel;
     let length = sole.length_squared().max(1e-8).sqrt();
-    let lean = (state.heel - state.ball).dot(up) / (length * 0.15);
+    let per_length = 1.0 / length;
+    let (heel_height, ball_height) = (state.heel.dot(up), state.ball.dot(up));
+    let lean = (heel_height - ball_height) * (per_length * (1.0 / 0.15));
     let end = (1.0 + lean).clamp(0.0, 1.0);
     let anchor_rise = lerp(rise_heel, rise_ball, end);
-    let limit = length * MAX_PITCH;
-    let pitch = (rise_ball - rise_heel).clamp(-limit, limit);
-    let below_heel = rise_heel - (anchor_rise - end * pitch) - state.heel.dot(up);
-    let below_ball = rise_ball - (anchor_rise + (1.0 - end) * pitch) - state.ball.dot(up);
-    let rise = anchor_rise + below_heel.max(below_ball).max(0.0) * contact;
+    let step = rise_ball - rise_heel;
+    let follows = ((NO_PITCH - step.abs() * per_length) * (1.0 / (NO_PITCH - FULL_PITCH))).clamp(0.0, 1.0);
+    let pitch = step * follows;
+    let far = leg * FREE_HEIGHT;
+    let planted = (contact * PLANTING + (1.0 - PLANTING)).max(0.0);
+    let drop = lerp(heel_height, ball_height, end).clamp(-far, far) * planted;
+    let below_heel = rise_heel - (anchor_rise - end * pitch) - heel_height + drop;
+    let below_ball = rise_ball - (anchor_rise + (1.0 - end) * pitch) - ball_height + drop;
+    let rise = anchor_rise - drop + below_heel.max(below_ball).max(0.0) * contact;
 
-    let per_length = 1.0 / length;
     let ahead = sole * per_length;
     let sloped = unit(ahead + up * (pitch * per_length));
     let pitched = between(ahead, sloped);
