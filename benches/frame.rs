@@ -30,7 +30,8 @@ fn frame(c: &mut Criterion) {
             group.throughput(Throughput::Elements(CHARACTERS as u64)).sample_size(20);
             group.bench_function("frame", |b| b.iter(|| scene.frame(Stage::Palette)));
             group.bench_function("baseline/plain", |b| b.iter(|| baseline.baseline.frame(Isa::PORTABLE, DT)));
-            group.bench_function("baseline/widest", |b| b.iter(|| baseline.baseline.frame(Isa::widest(), DT)));
+            group
+                .bench_function("baseline/widest", |b| b.iter(|| baseline.baseline.frame(Isa::widest(), DT)));
             for (name, stream) in [("fill/plain", false), ("fill/stream", true)] {
                 group.bench_function(name, |b| {
                     b.iter(|| fill(scene.scene.crowd.output_mut(), Line([1.0; 16]), stream));

@@ -25,8 +25,13 @@ fn stages(c: &mut Criterion) {
     for &isa in Isa::available() {
         for mode in [Mode::Fast, Mode::Strict] {
             let config = CrowdConfig { simd: Simd::new(isa, mode), ..CrowdConfig::default() };
-            let options =
-                SceneOptions { characters: CHARACTERS, rigs: 8, library: 16, config, ..SceneOptions::default() };
+            let options = SceneOptions {
+                characters: CHARACTERS,
+                rigs: 8,
+                library: 16,
+                config,
+                ..SceneOptions::default()
+            };
             let mut scene = BenchScene::build(&options).expect("the built-in scene builds");
             in_pool(1, || {
                 for _ in 0..10 {
