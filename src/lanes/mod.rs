@@ -20,6 +20,8 @@
 mod isa;
 mod kernel;
 mod math;
+#[cfg(test)]
+mod parity;
 mod portable;
 mod slots;
 #[cfg(target_arch = "x86_64")]

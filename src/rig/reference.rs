@@ -151,6 +151,10 @@ impl ReferencePose {
         sibling_roles: &RoleMap,
         reference: &Self,
     ) -> Option<Self> {
+        let bones = sibling_roles.iter().map(|(_, joint)| &sibling.joints[usize::from(joint)]);
+        let below =
+            bones.filter(|bone| bone.parent.is_some_and(|parent| sibling_roles.role(parent).is_some()));
+        let longest = below.map(|bone| bone.rest.translation.length()).fold(0.0, f32::max);
         let mut same = 0;
         for (role, joint) in roles.iter() {
             let Some(other) = sibling_roles.joint(role) else { continue };
@@ -159,10 +163,11 @@ impl ReferencePose {
                 own.parent.and_then(|parent| roles.role(parent)),
                 theirs.parent.and_then(|parent| sibling_roles.role(parent)),
             );
-            // A bone is told by its far end in its own axes; the hips' place is pose, not bone.
+            // A bone is told by its far end in its own axes; the hips' place is pose, not bone. Clips move girdles
+            // by a centimetre or two, and a rest pose that is a frame of one shows it.
             if let (Some(a), Some(b)) = parents {
                 let apart = (own.rest.translation - theirs.rest.translation).length();
-                if a != b || apart > 0.02 * theirs.rest.translation.length() + 1e-3 {
+                if a != b || apart > 0.02 * theirs.rest.translation.length() + 0.05 * longest {
                     return None;
                 }
                 same += 1;
