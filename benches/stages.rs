@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use throng::crowd::{CrowdConfig, Stage};
 use throng::lanes::{Isa, Line, Mode, Simd};
 use throng::stress::SceneOptions;
-use throng_bench::report::in_pool;
+use throng_bench::report::single_threaded;
 use throng_bench::scene::BenchScene;
 
 const CHARACTERS: usize = 1024;
@@ -20,6 +20,7 @@ fn hash(lines: &[Line]) -> u64 {
 }
 
 fn stages(c: &mut Criterion) {
+    let _pool = single_threaded().expect("this thread is in no pool yet");
     let mut strict = None;
     let mut fast = None;
     for &isa in Isa::available() {
@@ -33,28 +34,25 @@ fn stages(c: &mut Criterion) {
                 ..SceneOptions::default()
             };
             let mut scene = BenchScene::build(&options).expect("the built-in scene builds");
-            in_pool(1, || {
-                for _ in 0..10 {
-                    scene.frame(Stage::Palette).expect("a frame of the built-in scene runs");
+            for _ in 0..10 {
+                scene.frame(Stage::Palette).expect("a frame of the built-in scene runs");
+            }
+            let now = hash(scene.scene.crowd.output());
+            // Strict is the same on every set; fast on those that fuse.
+            match mode {
+                Mode::Strict => assert_eq!(*strict.get_or_insert(now), now, "{} strict", isa.name()),
+                Mode::Fast if isa != Isa::PORTABLE => {
+                    assert_eq!(*fast.get_or_insert(now), now, "{} fast", isa.name());
                 }
-                let now = hash(scene.scene.crowd.output());
-                // Strict is the same on every set; fast on those that fuse.
-                match mode {
-                    Mode::Strict => assert_eq!(*strict.get_or_insert(now), now, "{} strict", isa.name()),
-                    Mode::Fast if isa != Isa::PORTABLE => {
-                        assert_eq!(*fast.get_or_insert(now), now, "{} fast", isa.name());
-                    }
-                    Mode::Fast => {}
-                }
-                let name = if mode == Mode::Strict { "strict" } else { "fast" };
-                let mut group = c.benchmark_group(format!("until/{}/{name}", isa.name()));
-                group.throughput(Throughput::Elements(CHARACTERS as u64)).sample_size(20);
-                for stage in Stage::ALL {
-                    group.bench_function(stage.name(), |b| b.iter(|| scene.frame(stage)));
-                }
-                group.finish();
-            })
-            .expect("one thread starts");
+                Mode::Fast => {}
+            }
+            let name = if mode == Mode::Strict { "strict" } else { "fast" };
+            let mut group = c.benchmark_group(format!("until/{}/{name}", isa.name()));
+            group.throughput(Throughput::Elements(CHARACTERS as u64)).sample_size(20);
+            for stage in Stage::ALL {
+                group.bench_function(stage.name(), |b| b.iter(|| scene.frame(stage)));
+            }
+            group.finish();
         }
     }
 }

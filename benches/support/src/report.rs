@@ -115,6 +115,15 @@ pub fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Resu
     Ok(pool.map_err(|error| BenchError::Threads(error.to_string()))?.install(work))
 }
 
+/// Makes the calling thread a pool of one for as long as the result lives; once per thread.
+///
+/// # Errors
+/// If the thread is in a pool already.
+pub fn single_threaded() -> Result<rayon::ThreadPool, BenchError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+    pool.map_err(|error| BenchError::Threads(error.to_string()))
+}
+
 /// Builds the scene, measures it, and tells about it.
 ///
 /// # Errors
