@@ -15,9 +15,10 @@ use crate::lanes::{
 };
 use crate::rig::{MAX_FEET, Topology};
 
-/// Bytes of a topology's clip rows from which the next block's keys are asked for ahead. Below, they stay in a
-/// core's second-level cache, and asking costs a tenth of the frame for nothing (ARCHITECTURE.md, experiments).
-const PREFETCH_FROM: usize = 1 << 20;
+/// Bytes of a topology's clip rows from which they are read character by character, the next one's asked for ahead.
+/// Below, they stay in a core's second-level cache, where asking costs a tenth of the stage for nothing
+/// (ARCHITECTURE.md, experiments).
+const FAR_FROM: usize = 1 << 20;
 
 /// Who moves the characters' roots.
 #[derive(Clone, Copy, Debug, Default)]
@@ -134,14 +135,8 @@ impl BlockJob<'_> {
     /// Takes all blocks of the job through the frame.
     pub fn run(&mut self) {
         let data = &self.shared.topologies[self.topology];
-        let ahead = self.shared.prefetch
-            && self.shared.frame.until >= Stage::Sample
-            && data.library.bytes() > PREFETCH_FROM;
-        for at in 0..self.blocks.len() {
-            if ahead && let Some(next) = self.blocks.get(at + 1) {
-                prefetch_keys(next, &data.library, self.shared.frame.dt);
-            }
-            run_block(self.shared, data, &mut self.blocks[at], self.scratch);
+        for block in &mut *self.blocks {
+            run_block(self.shared, data, block, self.scratch);
         }
         if self.shared.stream {
             stream_fence();
@@ -201,7 +196,8 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     }
     let pose = &mut scratch.pose;
     let joints = data.topology.len();
-    sample::sample(simd, block, library, joints, pose);
+    let far = shared.prefetch && library.bytes() > FAR_FROM;
+    sample::sample(simd, block, library, joints, far, pose);
     if until < Stage::Feet {
         return;
     }
@@ -307,20 +303,4 @@ per_isa! {
 #[inline(always)]
 fn header_kernel<L: Lanes>(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, stream: bool) {
     L::transpose_out(rows, out, 0, stream);
-}
-
-/// The keys that the next block will mix, a block's time ahead.
-fn prefetch_keys(block: &Block, library: &Library, dt: f32) {
-    for rows in &block.clips[..usize::from(block.clip_slots)] {
-        for lane in 0..BLOCK {
-            if rows.weight.0[lane] > 0.0 {
-                let head = library.head(rows.clip[lane]);
-                let time = rows.time.0[lane] + rows.speed.0[lane] * dt;
-                let left = (time * head.rate).clamp(0.0, head.intervals - 1.0) as usize;
-                for group in library.keys(head, left) {
-                    crate::lanes::prefetch(group);
-                }
-            }
-        }
-    }
 }

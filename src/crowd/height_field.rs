@@ -5,8 +5,8 @@
 
 use thiserror::Error;
 
-use super::ground::{Ground, Probes};
-use crate::lanes::{BLOCK, Lanes, Row, Simd, per_isa};
+use super::ground::{Ground, PROBES, Probes};
+use crate::lanes::{BLOCK, Lanes, Row, Simd, per_isa, prefetch};
 
 /// Why a height field could not be built.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -132,15 +132,17 @@ per_isa! {
     fn probe_field(field: &HeightField, probes: &mut Probes) = probe_kernel;
 }
 
-/// Index arithmetic in lanes; the four corners one lane after the other, since hardware gathers of four to sixteen
-/// scattered lines were no faster and only two of the instruction sets have them.
+/// Cells of all probes first, so that all their lines are on the way before the first is waited for; then corners,
+/// one lane after the other, since two of the instruction sets have no gathers.
 #[inline(always)]
 fn probe_kernel<L: Lanes>(field: &HeightField, probes: &mut Probes) {
-    let [mut column, mut row] = [[0i32; BLOCK]; 2];
+    let mut first = [[0usize; BLOCK]; PROBES];
+    let mut shares = [[Row::ZERO; 2]; PROBES];
     let mut corners = [Row::ZERO; 4];
-    let mut shares = [Row::ZERO; 2];
     let last = [(field.columns - 2) as f32, (field.rows - 2) as f32];
-    for probe in 0..probes.count.min(probes.x.len()) {
+    let count = probes.count.min(PROBES);
+    for probe in 0..count {
+        let [mut column, mut row] = [[0i32; BLOCK]; 2];
         for at in (0..BLOCK).step_by(L::N) {
             let x = (L::load(&probes.x[probe], at) - L::splat(field.min[0])) * L::splat(field.inverse[0]);
             let z = (L::load(&probes.z[probe], at) - L::splat(field.min[1])) * L::splat(field.inverse[1]);
@@ -149,11 +151,22 @@ fn probe_kernel<L: Lanes>(field: &HeightField, probes: &mut Probes) {
             let cell_z = z.floor().clamp(L::zero(), L::splat(last[1]));
             cell_x.store_i32(&mut column, at);
             cell_z.store_i32(&mut row, at);
-            (x - cell_x).store(&mut shares[0], at);
-            (z - cell_z).store(&mut shares[1], at);
+            (x - cell_x).store(&mut shares[probe][0], at);
+            (z - cell_z).store(&mut shares[probe][1], at);
         }
         for lane in 0..BLOCK {
-            let first = column[lane] as usize * field.rows + row[lane] as usize;
+            let cell = column[lane] as usize * field.rows + row[lane] as usize;
+            first[probe][lane] = cell;
+            for corner in [cell, cell + field.rows] {
+                if let Some(height) = field.heights.get(corner) {
+                    prefetch(height);
+                }
+            }
+        }
+    }
+    for probe in 0..count {
+        for lane in 0..BLOCK {
+            let first = first[probe][lane];
             let near = field.heights.get(first..first + 2).unwrap_or(&[0.0; 2]);
             let far = field.heights.get(first + field.rows..first + field.rows + 2).unwrap_or(&[0.0; 2]);
             corners[0].0[lane] = near[0];
@@ -162,7 +175,7 @@ fn probe_kernel<L: Lanes>(field: &HeightField, probes: &mut Probes) {
             corners[3].0[lane] = far[1];
         }
         for at in (0..BLOCK).step_by(L::N) {
-            let (u, v) = (L::load(&shares[0], at), L::load(&shares[1], at));
+            let (u, v) = (L::load(&shares[probe][0], at), L::load(&shares[probe][1], at));
             let (a, b) = (L::load(&corners[0], at), L::load(&corners[1], at));
             let (c, d) = (L::load(&corners[2], at), L::load(&corners[3], at));
             let along_near = b - a;

@@ -1,7 +1,7 @@
 //! What one worker needs to take one block through a frame.
 
 use super::ground::Probes;
-use crate::lanes::Row;
+use crate::lanes::{BLOCK, GROUP, Row};
 use crate::rig::MAX_FEET;
 
 /// Forward pass of one leg, kept between asking the ground and solving.
@@ -29,6 +29,8 @@ pub(crate) struct Scratch {
     pub rotations: Vec<[Row; 4]>,
     /// Model positions.
     pub positions: Vec<[Row; 3]>,
+    /// Mixed keys per group of quads, one row per character, before they are transposed: even quads, odd quads.
+    pub sums: Vec<[[Row; BLOCK]; 2]>,
     /// Offset of the pelvis from its reference place, metres.
     pub pelvis: [Row; 3],
     /// Contact weight of each foot.
@@ -43,6 +45,7 @@ impl Scratch {
         if self.rotations.len() < joints {
             self.rotations.resize(joints, [Row::ZERO, Row::ZERO, Row::ZERO, Row::ONE]);
             self.positions.resize(joints, [Row::ZERO; 3]);
+            self.sums.resize((joints + 2).div_ceil(GROUP), [[Row::ZERO; BLOCK]; 2]);
         }
     }
 }

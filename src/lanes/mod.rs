@@ -108,6 +108,14 @@ impl<'a> KeyPair<'a> {
         [self.weights as i16, (self.weights >> 16) as i16]
     }
 
+    /// Asks for all lines of both keys.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        for group in self.keys {
+            prefetch(group);
+        }
+    }
+
     /// The same group of both keys.
     #[inline(always)]
     #[allow(unsafe_code)]

@@ -12,12 +12,19 @@ use crate::lanes::{BLOCK, GROUP, KEY_ONE, KeyPair, Lanes, Quat, Row, Vec3, WEIGH
 use crate::rig::MAX_FEET;
 
 per_isa! {
-    /// Fills `scratch.rotations`, `scratch.pelvis` and `scratch.contact`.
-    pub(crate) fn sample(block: &Block, library: &Library, joints: usize, scratch: &mut Scratch) = sample_kernel;
+    /// Fills `scratch.rotations`, `scratch.pelvis` and `scratch.contact`. `far`: the rows are more than the core's
+    /// cache holds.
+    pub(crate) fn sample(block: &Block, library: &Library, joints: usize, far: bool, scratch: &mut Scratch) = sample_kernel;
 }
 
 #[inline(always)]
-fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scratch: &mut Scratch) {
+fn sample_kernel<L: Lanes>(
+    block: &Block,
+    library: &Library,
+    joints: usize,
+    far: bool,
+    scratch: &mut Scratch,
+) {
     let slots = usize::from(block.clip_slots).min(MAX_CLIPS);
     let mut pairs = [[KeyPair::NONE; MAX_CLIPS]; BLOCK];
     let mut counts = [0usize; BLOCK];
@@ -47,19 +54,31 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
     let scale = Row(core::array::from_fn(|lane| 1.0 / (total[lane].max(1) as f32 * KEY_ONE)));
 
     let groups = (joints + 2).div_ceil(GROUP);
-    let mut even = [Row::ZERO; BLOCK];
-    let mut odd = [Row::ZERO; BLOCK];
-    let mut lanes = [Row::ZERO; BLOCK];
-    for group in 0..groups {
+    let mut sums = core::mem::take(&mut scratch.sums);
+    if far {
+        // Character by character, so that each run of keys is read in one go, while the next one's come in.
         for lane in 0..BLOCK {
-            let pairs = &pairs[lane][..counts[lane]];
-            if careful[lane] && pairs.len() > 1 {
-                mix_by_hemisphere(pairs, group, &mut even[lane], &mut odd[lane]);
-            } else {
-                L::mix_keys(pairs, group, &mut even[lane], &mut odd[lane]);
+            if let Some(next) = pairs.get(lane + 1) {
+                next[..counts[lane + 1]].iter().for_each(KeyPair::prefetch);
+            }
+            for (group, [even, odd]) in sums[..groups].iter_mut().enumerate() {
+                let pairs = &pairs[lane][..counts[lane]];
+                mix::<L>(pairs, careful[lane], group, &mut even[lane], &mut odd[lane]);
             }
         }
-        for (parity, sums) in [&even, &odd].into_iter().enumerate() {
+    }
+    let mut lanes = [Row::ZERO; BLOCK];
+    for group in 0..groups {
+        // What is in cache need not wait in memory for its transpose.
+        let sums = &mut sums[if far { group } else { 0 }];
+        if !far {
+            let [even, odd] = &mut *sums;
+            for lane in 0..BLOCK {
+                let pairs = &pairs[lane][..counts[lane]];
+                mix::<L>(pairs, careful[lane], group, &mut even[lane], &mut odd[lane]);
+            }
+        }
+        for (parity, sums) in sums.iter().enumerate() {
             L::transpose(sums, &mut lanes);
             for k in 0..GROUP / 2 {
                 let quad = GROUP * group + 2 * k + parity;
@@ -95,6 +114,16 @@ fn sample_kernel<L: Lanes>(block: &Block, library: &Library, joints: usize, scra
                 }
             }
         }
+    }
+    scratch.sums = sums;
+}
+
+#[inline(always)]
+fn mix<L: Lanes>(pairs: &[KeyPair<'_>], careful: bool, group: usize, even: &mut Row, odd: &mut Row) {
+    if careful && pairs.len() > 1 {
+        mix_by_hemisphere(pairs, group, even, odd);
+    } else {
+        L::mix_keys(pairs, group, even, odd);
     }
 }
 
