@@ -194,6 +194,9 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     if until < Stage::Sample {
         return;
     }
+    if until >= Stage::Feet {
+        frame.ground.approach(&block.position[0], &block.position[2]);
+    }
     let pose = &mut scratch.pose;
     let joints = data.topology.len();
     let far = shared.prefetch && library.bytes() > FAR_FROM;

@@ -50,6 +50,12 @@ pub trait Ground: Sync {
     /// Fills `height`, `normal` and `hit` of the first `count` probes. Values that are not finite count as
     /// no hit.
     fn probe(&self, simd: Simd, probes: &mut Probes);
+
+    /// Told some time before the query where the characters of the block stand (world x and z), for grounds that can
+    /// have memory on its way.
+    fn approach(&self, x: &Row, z: &Row) {
+        let _ = (x, z);
+    }
 }
 
 /// A plane at one height, without end.

@@ -122,9 +122,28 @@ impl HeightField {
     }
 }
 
+/// Metres around a root that its feet are looked for.
+const REACH: f32 = 0.45;
+
 impl Ground for HeightField {
     fn probe(&self, simd: Simd, probes: &mut Probes) {
         probe_field(simd, self, probes);
+    }
+
+    /// The lines of the columns on both sides of each root, as far ahead and behind as feet reach.
+    fn approach(&self, x: &Row, z: &Row) {
+        for (x, z) in x.0.iter().zip(&z.0) {
+            // Casts saturate and take NaN to 0: wherever that is, nothing is read.
+            let column = ((x - self.min[0]) * self.inverse[0]) as usize;
+            let rows = [z - REACH, z + REACH].map(|z| ((z - self.min[1]) * self.inverse[1]) as usize);
+            for column in column.saturating_sub(1)..(column + 3).min(self.columns) {
+                for row in rows {
+                    if let Some(height) = self.heights.get(column * self.rows + row) {
+                        prefetch(height);
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use std::f64::consts::TAU;
 
 use crate::content::rng::Rng;
 use crate::crowd::{FlatGround, Ground, HeightField, HeightFieldError, Probes};
-use crate::lanes::Simd;
+use crate::lanes::{Row, Simd};
 
 /// Half the side of the square that scenes take place on, metres.
 pub const HALF_SIDE: f64 = 64.0;
@@ -122,6 +122,12 @@ impl Ground for Terrain {
         match self {
             Self::Flat(flat) => flat.probe(simd, probes),
             Self::Field(field) => field.probe(simd, probes),
+        }
+    }
+
+    fn approach(&self, x: &Row, z: &Row) {
+        if let Self::Field(field) = self {
+            field.approach(x, z);
         }
     }
 }
