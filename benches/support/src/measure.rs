@@ -50,7 +50,7 @@ pub fn median(samples: &mut [f64]) -> f64 {
 }
 
 /// Runs each of `subjects` once a round and gives the median nanoseconds of each. Subjects shorter than
-/// [`SAMPLE_NS`] are repeated within a sample, after one run that is not counted.
+/// `SAMPLE_NS` are repeated within a sample, after one run that is not counted.
 pub fn interleave(rounds: usize, subjects: usize, mut run: impl FnMut(usize)) -> Vec<f64> {
     let mut repeats = vec![1u32; subjects];
     for (subject, repeats) in repeats.iter_mut().enumerate() {
