@@ -166,6 +166,34 @@ fn without_ground_the_pose_is_the_animated_one() {
     }
 }
 
+/// A root that jumps is followed smoothly, but not for ever behind: without a foot on the ground, and for bodies
+/// without feet, the pelvis comes back to its animated place over the root.
+#[test]
+fn a_root_that_steps_up_without_feet_on_ground_is_caught_up_with() {
+    let (stick, topology) = stick();
+    let (_, adult) = adult();
+    for (rig, keys, ground, what) in [
+        (&stick, still(&topology), &FlatGround { height: 0.0 } as &dyn Ground, "no legs"),
+        (&adult, still(adult.topology()), &Terrain::Nothing, "no ground"),
+    ] {
+        let mut one = One::new(rig, &keys, WorldTransform::IDENTITY);
+        let above = |one: &One| {
+            let pelvis = usize::from(one.rig.topology().pelvis());
+            one.joints()[pelvis].1.y - one.rig.positions()[pelvis].y
+        };
+        one.frame(0.02, Roots::Free, ground);
+        assert!(above(&one).abs() < 1e-4, "{what}: at rest it is {} m off", above(&one));
+        let up = WorldTransform { position: [0.0, 0.4, 0.0], ..WorldTransform::IDENTITY };
+        one.crowd.set_transform(one.handle, up).expect("alive");
+        one.frame(0.02, Roots::Free, ground);
+        assert!(above(&one) < -0.1, "{what}: the step is smoothed, {} m", above(&one));
+        for _ in 0..100 {
+            one.frame(0.02, Roots::Free, ground);
+        }
+        assert!(above(&one).abs() < 1e-3, "{what}: after two seconds it is still {} m off", above(&one));
+    }
+}
+
 /// C44: targets on the hip, far above and far below; legs bend to the front.
 #[test]
 fn degenerate_targets_are_solved_soundly() {

@@ -198,7 +198,9 @@ impl Pelvis {
             .fold(highest, f64::min);
         let jump = if fresh { 0.0 } else { root_y - self.last_height };
         let before = (self.offset - jump).clamp(-bound, bound);
-        let wanted = (before + say * (lowest - before)).clamp(-bound, bound);
+        // No ground at all: back to the animation.
+        let grounded = targets.iter().any(|(_, target)| target.hit);
+        let wanted = if grounded { (before + say * (lowest - before)).clamp(-bound, bound) } else { 0.0 };
         self.offset = if fresh { wanted } else { wanted + (before - wanted) * (-dt / PELVIS_TIME).exp() };
         self.last_height = root_y;
         let deepest = targets.iter().map(|(leg, target)| {

@@ -318,12 +318,14 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &
         let mut offsets = [L::zero(); MAX_FEET];
         let mut highest = L::splat(-1e9);
         let mut say = L::zero();
+        let mut grounded = none.hit;
         for index in 0..legs.len() {
             let target = target::<L>(index, up, root_y, block, scratch, at);
             let offset = target.ankle.minus(Vec3::load(&scratch.legs[index].ankle, at)).dot(up);
             offsets[index] = offset;
             highest = highest.max(offset);
             say = say.max(target.say);
+            grounded = L::or(grounded, target.hit);
             targets[index] = target;
         }
 
@@ -336,7 +338,8 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &
         let bound = leg_length * L::splat(0.5);
         let jump = L::select(fresh, L::zero(), root_y - L::load(&block.last_height, at));
         let before = (L::load(&block.pelvis, at) - jump).clamp(-bound, bound);
-        let wanted = lerp(before, lowest, say).clamp(-bound, bound);
+        // In flight over ground it holds its height; where there is none, or no leg, it goes back to the animation.
+        let wanted = L::select(grounded, lerp(before, lowest, say), L::zero()).clamp(-bound, bound);
         let follow = L::one() - exp_neg(L::splat(dt / PELVIS_TIME));
         let smooth = L::select(fresh, wanted, lerp(before, wanted, follow));
         smooth.store(&mut block.pelvis, at);
@@ -345,12 +348,10 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &
 
         // What a foot in contact cannot reach from there, the pelvis goes down for at once.
         let mut pelvis = smooth;
-        let mut bones = [Bones::<L>::of(&scratch.legs[0], at); MAX_FEET];
+        let mut bones = [Bones::<L>::none(); MAX_FEET];
         for index in 0..legs.len() {
             let (rows, target) = (&scratch.legs[index], targets[index]);
-            if index > 0 {
-                bones[index] = Bones::of(rows, at);
-            }
+            bones[index] = Bones::of(rows, at);
             let free = bones[index].free;
             let way = target.ankle.minus(Vec3::load(&rows.hip, at));
             let rise = way.dot(up);
@@ -403,6 +404,13 @@ struct Bones<L: Lanes> {
 }
 
 impl<L: Lanes> Bones<L> {
+    /// Where there is no leg.
+    #[inline(always)]
+    fn none() -> Self {
+        let (zero, none) = (L::zero(), Vec3::zero());
+        Self { upper: none, lower: none, direction: none, thigh: zero, shin: zero, cap: zero, free: zero }
+    }
+
     #[inline(always)]
     fn of(rows: &LegRows, at: usize) -> Self {
         let (hip, knee, ankle) =

@@ -148,7 +148,8 @@ pub(super) fn solve(
     let bound = body.leg * 0.5;
     let jump = if character.fresh { 0.0 } else { root_y - character.last_height };
     let before = (character.pelvis - jump).clamp(-bound, bound);
-    let wanted = lerp(before, lowest, say).clamp(-bound, bound);
+    let grounded = targets.iter().flatten().any(|target| target.hit);
+    let wanted = if grounded { lerp(before, lowest, say).clamp(-bound, bound) } else { 0.0 };
     let smooth = if character.fresh { wanted } else { lerp(before, wanted, step.follow) };
     character.pelvis = smooth;
     character.last_height = root_y;
