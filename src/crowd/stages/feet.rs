@@ -11,9 +11,10 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Proportions;
+use super::bones::{Bones, two_bones};
 use crate::crowd::block::Block;
 use crate::crowd::ground::Probes;
-use crate::crowd::scratch::{LegRows, Scratch};
+use crate::crowd::scratch::Scratch;
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, exp_neg, lerp, per_isa};
 use crate::rig::{Leg, MAX_FEET};
 
@@ -43,12 +44,6 @@ const FULL_PITCH: f32 = 0.6;
 const NO_PITCH: f32 = 0.8;
 /// Slope of planting over the contact weight: a foot is put down over its last quarter, 50 ms before touch-down.
 const PLANTING: f32 = 4.0;
-/// Softness of the reach, of the leg's length.
-const SOFTNESS: f32 = 0.03;
-/// Where the knee of a straight leg points, in the thigh's reference axes.
-const FRONT: [f32; 3] = [0.0, 1e-3, 1.0];
-/// A leg counts as straight where the knee is off the line from hip to ankle by less, of the thigh's length.
-const STRAIGHT: f32 = 0.02;
 
 per_isa! {
     /// Forward pass of the legs, locks, and the probes of the block.
@@ -385,108 +380,6 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &
 #[inline(always)]
 fn settle<L: Lanes>(hit: L::Mask, solved: Quat<L>, rotation: &mut [Row; 4], at: usize) {
     Quat::select(hit, solved, Quat::load(rotation, at)).store(rotation, at);
-}
-
-/// One animated leg.
-#[derive(Clone, Copy)]
-struct Bones<L: Lanes> {
-    /// From hip to knee and from knee to ankle.
-    upper: Vec3<L>,
-    lower: Vec3<L>,
-    /// Unit, from hip to ankle.
-    direction: Vec3<L>,
-    thigh: L,
-    shin: L,
-    /// Never gone beyond.
-    cap: L,
-    /// Reached without being softened: at least as far as the animation goes.
-    free: L,
-}
-
-impl<L: Lanes> Bones<L> {
-    /// Where there is no leg.
-    #[inline(always)]
-    fn none() -> Self {
-        let (zero, none) = (L::zero(), Vec3::zero());
-        Self { upper: none, lower: none, direction: none, thigh: zero, shin: zero, cap: zero, free: zero }
-    }
-
-    #[inline(always)]
-    fn of(rows: &LegRows, at: usize) -> Self {
-        let (hip, knee, ankle) =
-            (Vec3::<L>::load(&rows.hip, at), Vec3::load(&rows.knee, at), Vec3::load(&rows.ankle, at));
-        let (upper, lower, way) = (knee.minus(hip), ankle.minus(knee), ankle.minus(hip));
-        let (thigh, shin, animated) = (upper.safe_length(), lower.safe_length(), way.safe_length());
-        let whole = thigh + shin;
-        let cap = (whole * L::splat(0.9995)).max(animated.min(whole));
-        let free = animated.clamp(L::splat(SOFTNESS).neg_mul_add(whole, cap), cap);
-        Self { upper, lower, direction: way.scale(L::one() / animated), thigh, shin, cap, free }
-    }
-
-    /// Distance of the solved ankle from the hip for a target `d` away: unchanged up to `free`, then ever less, the
-    /// slope continuous, never past `cap`.
-    #[inline(always)]
-    fn soften(&self, d: L) -> L {
-        let room = self.cap - self.free;
-        let hard = room.lt(L::splat(1e-6));
-        let safe = L::select(hard, L::one(), room);
-        let over = (d - self.free).max(L::zero());
-        let soft = safe.mul_add(L::one() - exp_neg(over / safe), self.free);
-        let beyond = L::select(hard, d.min(self.cap), soft);
-        let reached = L::select(self.free.lt(d), beyond, d);
-        let folded = (self.thigh - self.shin).abs().mul_add(L::splat(1.001), L::splat(1e-4));
-        reached.max(folded)
-    }
-}
-
-struct Solved<L: Lanes> {
-    /// Model rotations.
-    thigh: Quat<L>,
-    shin: Quat<L>,
-}
-
-/// Two bones in closed form: the leg is swung whole from the animated to the wanted direction, then bent in the plane
-/// of the animated knee. No trigonometry.
-#[inline(always)]
-fn two_bones<L: Lanes>(
-    bones: &Bones<L>,
-    rows: &LegRows,
-    goal: Vec3<L>,
-    moved: Vec3<L>,
-    at: usize,
-) -> Solved<L> {
-    let (thigh, shin) = (Quat::load(&rows.thigh, at), Quat::load(&rows.shin, at));
-    let Bones { upper, lower, direction: animated, .. } = *bones;
-    let hip = Vec3::load(&rows.hip, at);
-    let way = goal.minus(hip.plus(moved));
-    let d = way.safe_length();
-    // A target on the hip itself has no direction: keep the animated one.
-    let direction = Vec3::select(d.lt(L::splat(1e-4)), animated, way.scale(L::one() / d));
-    let d = bones.soften(d);
-
-    let swing = Quat::between(animated, direction);
-    let bent = upper.reject(animated);
-    // Straight: the side that the thigh's own front (+Z of the reference pose) shows, faded in; a hair upward, so
-    // that a thigh that lies along +Z has a side too.
-    let front = thigh.rotate(Vec3::splat(FRONT)).reject(animated);
-    let line = bones.thigh * L::splat(STRAIGHT);
-    let fade = (L::one() - bent.length_squared() / (line * line)).clamp(L::zero(), L::one());
-    // Both can all but cancel: scaled up, so that the little that is left counts, and square to the way.
-    let side = front.scale_add(fade * line, bent).scale(L::splat(1e4));
-    let pole = swing.rotate(side).reject(direction).normalize();
-
-    let two_d = d + d;
-    let thigh_squared = bones.thigh * bones.thigh;
-    let x = (thigh_squared - bones.shin * bones.shin + d * d) / two_d;
-    let height = (thigh_squared - x * x).max(L::zero()).sqrt();
-    let new_upper = pole.scale_add(height, direction.scale(x));
-    let new_lower = direction.scale(d).minus(new_upper);
-    // Both thighs are as long as the thigh, by construction; a shin that does not close the triangle is not.
-    let per_thigh = L::one() / bones.thigh;
-    let first = Quat::between(swing.rotate(upper).scale(per_thigh), new_upper.scale(per_thigh)).times(swing);
-    let second =
-        Quat::between(first.rotate(lower).scale(L::one() / bones.shin), new_lower.normalize()).times(first);
-    Solved { thigh: first.times(thigh), shin: second.times(shin) }
 }
 
 per_isa! {

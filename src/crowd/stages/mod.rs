@@ -9,6 +9,7 @@
 //! | palette  | model pose, skin constants              | the character's slot                        |
 
 pub(crate) mod advance;
+mod bones;
 pub(crate) mod feet;
 pub(crate) mod model;
 pub(crate) mod palette;
