@@ -111,3 +111,89 @@ pub(super) fn two_bones<L: Lanes>(
         Quat::between(first.rotate(lower).scale(L::one() / bones.shin), new_lower.normalize()).times(first);
     Solved { thigh: first.times(thigh), shin: second.times(shin) }
 }
+
+#[cfg(test)]
+mod tests {
+    use glam::{DQuat, DVec3};
+
+    use super::*;
+    use crate::lanes::{Portable, Row};
+
+    type L = Portable;
+
+    fn first(v: L) -> f64 {
+        let mut row = Row::ZERO;
+        v.store(&mut row, 0);
+        f64::from(row.0[0])
+    }
+
+    /// C49: cap 0.90, softness 0.02; unchanged below, then `cap - s exp(-(d - cap + s) / s)`.
+    #[test]
+    fn the_soft_reach_takes_the_published_values_and_never_passes_the_cap() {
+        let bones = Bones::<L> {
+            thigh: L::splat(0.45),
+            shin: L::splat(0.45),
+            cap: L::splat(0.90),
+            free: L::splat(0.88),
+            ..Bones::none()
+        };
+        let at = |d: f32| first(bones.soften(L::splat(d)));
+        for (d, right) in [(0.86, 0.86), (0.88, 0.88), (0.90, 0.892_642), (1.0, 0.899_95), (1.2, 0.9)] {
+            assert!((at(d) - right).abs() < 2e-6, "{d}: {} for {right}", at(d));
+        }
+        let mut last = 0.0;
+        for step in 0..2000 {
+            let reach = at(0.2 + step as f32 * 0.001);
+            assert!(reach >= last && reach <= 0.9 + 1e-6, "{step}: {reach} after {last}");
+            last = reach;
+        }
+    }
+
+    /// Hip at the origin, knee and ankle as given; the ankle that the solved rotations lead to.
+    fn solved(knee: DVec3, ankle: DVec3, goal: DVec3) -> (DVec3, DVec3) {
+        let row = |v: f64| Row::splat(v as f32);
+        let rows3 = |v: DVec3| [row(v.x), row(v.y), row(v.z)];
+        let identity = [Row::ZERO, Row::ZERO, Row::ZERO, Row::ONE];
+        let rows = LegRows {
+            knee: rows3(knee),
+            ankle: rows3(ankle),
+            thigh: identity,
+            shin: identity,
+            ..LegRows::default()
+        };
+        let [x, y, z] = [goal.x, goal.y, goal.z].map(|v| L::splat(v as f32));
+        let result = two_bones::<L>(&Bones::of(&rows, 0), &rows, Vec3::new(x, y, z), Vec3::zero(), 0);
+        let q = |q: Quat<L>| DQuat::from_xyzw(first(q.x), first(q.y), first(q.z), first(q.w));
+        let knee_at = q(result.thigh) * knee;
+        (knee_at, knee_at + q(result.shin) * (ankle - knee))
+    }
+
+    const KNEE: DVec3 = DVec3::new(0.01, -0.43, 0.09);
+    const ANKLE: DVec3 = DVec3::new(0.02, -0.86, -0.03);
+
+    /// C45: neither hip, knee and ankle nor the hint lie in one plane with the goal.
+    #[test]
+    fn a_goal_out_of_the_plane_of_the_leg_is_reached() {
+        let leg = KNEE.length() + (ANKLE - KNEE).length();
+        for goal in [DVec3::new(0.3, -0.55, 0.25), DVec3::new(-0.4, -0.6, -0.2), DVec3::new(0.1, -0.3, 0.5)] {
+            let (knee, ankle) = solved(KNEE, ANKLE, goal);
+            assert!(ankle.distance(goal) < 1e-4 * leg, "{goal}: {ankle}");
+            assert!((knee.length() - KNEE.length()).abs() < 1e-6);
+            // The knee stays on the side that it was animated on, turned along with the leg.
+            let along = DQuat::from_rotation_arc(ANKLE.normalize(), goal.normalize());
+            let side = along * (KNEE - ANKLE * (KNEE.dot(ANKLE) / ANKLE.length_squared()));
+            let bend = knee - goal * (knee.dot(goal) / goal.length_squared());
+            assert!(bend.normalize().dot(side.normalize()) > 0.999, "{goal}: {bend} for {side}");
+        }
+    }
+
+    /// C48: 0.2 m out of reach and not stretched.
+    #[test]
+    fn beyond_reach_bones_keep_their_length_and_the_foot_lies_on_the_way_to_the_goal() {
+        let goal = DVec3::new(0.5, -0.8, 0.5).normalize() * (KNEE.length() + (ANKLE - KNEE).length() + 0.2);
+        let (knee, ankle) = solved(KNEE, ANKLE, goal);
+        assert!((knee.length() - KNEE.length()).abs() < 1e-5);
+        assert!((ankle.distance(knee) - ANKLE.distance(KNEE)).abs() < 1e-5);
+        assert!(ankle.normalize().dot(goal.normalize()) > 1.0 - 1e-9, "{ankle} {goal}");
+    }
+}
