@@ -168,6 +168,9 @@ pub struct BenchArgs {
     /// Instruction set: portable, avx2 or avx512 [default: the widest, or THRONG_ISA].
     #[arg(long, value_name = "NAME")]
     pub isa: Option<String>,
+    /// Valid runs to make; the best counts. Runs in which the frame disagrees with itself by a tenth are void.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
     /// Also measure how the frame scales with characters, clips and threads.
     #[arg(long)]
     pub sweep: bool,

@@ -6,31 +6,30 @@ use throng::crowd::{CrowdConfig, PaletteFormat};
 use throng::lanes::{Isa, Mode, Simd};
 use throng::stress::SceneOptions;
 use throng_bench::measure::{Effort, Run, Runs};
-use throng_bench::report::{self, BenchOptions, Report};
+use throng_bench::report::{self, BenchError, BenchOptions, Report};
 use throng_bench::sweep::{self, Sweep};
 
 use crate::args::{BenchArgs, PaletteName};
 use crate::output::{self, Failure};
+use crate::progress;
+use crate::stress;
 use crate::table::{align_right, table};
 
 pub fn run(args: &BenchArgs, json: bool) -> Result<(), Failure> {
     let options = options(args)?;
-    let failed = |error: report::BenchError| Failure::Engine(error.to_string());
-    let note = |text: &str| {
-        if !json {
-            eprintln!("{text}");
-        }
-    };
-    note("building the scene, then at least three runs...");
+    let bar = progress::bar(options.effort.runs as u64, "runs");
     let mut report = report::measure(&options, |runs: &Runs| {
-        let last = format!("{} valid, {} void", runs.valid.len(), runs.void.len());
-        note(&format!("runs: {last}"));
+        bar.set_position(runs.valid.len() as u64);
+        if !runs.void.is_empty() {
+            bar.set_message(format!("runs ({} void)", runs.void.len()));
+        }
     })
-    .map_err(failed)?;
+    .map_err(refused)?;
     if args.sweep {
-        let step = |axis: &str| note(&format!("sweep: {axis}"));
-        report.sweep = Some(sweep::sweep(&options, step).map_err(failed)?);
+        let step = |axis: &str| bar.set_message(format!("sweep: {axis}"));
+        report.sweep = Some(sweep::sweep(&options, step).map_err(refused)?);
     }
+    bar.finish_and_clear();
     if json {
         output::print_json(&report);
     } else {
@@ -40,6 +39,13 @@ pub fn run(args: &BenchArgs, json: bool) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(Failure::Check("every run was void: the machine is too busy to measure on".into()))
+    }
+}
+
+fn refused(error: BenchError) -> Failure {
+    match error {
+        BenchError::Scene(error) => stress::refused(error),
+        BenchError::Threads(_) => Failure::usage(error.to_string(), "ask for fewer with --threads"),
     }
 }
 
@@ -66,7 +72,7 @@ fn options(args: &BenchArgs) -> Result<BenchOptions, Failure> {
         ..named
     };
     let threads = if args.threads == 0 { cores } else { args.threads };
-    Ok(BenchOptions { scene, threads, effort: Effort::PUBLISHED })
+    Ok(BenchOptions { scene, threads, effort: Effort { runs: args.runs as usize, ..Effort::PUBLISHED } })
 }
 
 fn text(report: &Report) -> String {

@@ -104,7 +104,8 @@ pub fn threads(asked: usize) -> usize {
     if asked > 0 { asked } else { std::thread::available_parallelism().map_or(1, usize::from) }
 }
 
-fn refused(error: StressError) -> Failure {
+/// What the library will not build or run, as the command's own failure.
+pub fn refused(error: StressError) -> Failure {
     match error {
         StressError::Import(error) => Failure::input(&error.file, &error.kind),
         StressError::Threads { .. } => Failure::usage(error.to_string(), "ask for fewer with --threads"),

@@ -187,3 +187,49 @@ fn stress_takes_a_character_and_clips_from_files() {
     );
     assert!(report["quality"].is_object() || report["quality_reason"].is_string(), "{report}");
 }
+
+#[test]
+fn bench_reports_every_figure_and_its_ratio_is_baseline_over_frame() {
+    let arguments = ["bench", "--json", "--characters", "64", "--rigs", "4", "--library", "8", "--runs", "1"];
+    let output = throng(&arguments);
+    let report = document(&output);
+    assert_eq!(
+        (&report["characters"], &report["rigs"], &report["library_clips"], &report["machine"]["threads"]),
+        (&Value::from(64), &Value::from(4), &Value::from(8), &Value::from(1)),
+        "{report}"
+    );
+    assert_eq!((&report["scene"], &report["palette"]), (&Value::from("mix"), &Value::from("3x4")));
+    let number = |field: &str| report[field].as_f64().unwrap_or_else(|| panic!("no {field}: {report}"));
+    for field in [
+        "joints",
+        "clips_per_character",
+        "library_bytes",
+        "frame_ns_per_character",
+        "baseline_ns_per_character",
+        "palette_bytes_per_character",
+        "state_bytes_per_character",
+        "store_floor_ns_per_character",
+        "occupancy",
+        "uniform_block_percent",
+    ] {
+        assert!(number(field) > 0.0, "{field}: {report}");
+    }
+    for field in ["spread_percent", "load"] {
+        assert!(number(field) >= 0.0, "{field}: {report}");
+    }
+    let (frame, baseline) = (number("frame_ns_per_character"), number("baseline_ns_per_character"));
+    assert!((number("ratio") / (baseline / frame) - 1.0).abs() < 1e-6, "{report}");
+    let stages = report["stages"].as_array().expect("stages");
+    let names: Vec<_> = stages.iter().filter_map(|stage| stage["name"].as_str()).collect();
+    assert_eq!(names, ["advance", "sample", "feet", "model", "palette"]);
+    let sum: f64 = stages.iter().filter_map(|stage| stage["ns_per_character"].as_f64()).sum();
+    assert!((sum / frame - 1.0).abs() < 1e-6, "stages sum to {sum}, the frame is {frame}");
+    // A busy machine may void every run: then the figures are there all the same, and the exit code says so.
+    let runs = |field: &str| report[field].as_array().map_or(0, Vec::len);
+    let valid = report["valid"].as_bool().expect("valid");
+    assert_eq!(runs("runs"), usize::from(valid), "{report}");
+    assert!(valid || runs("void_runs") > 0, "{report}");
+    assert_eq!(output.status.code(), Some(if valid { 0 } else { 1 }), "{}", stderr(&output));
+    // No bar where nobody watches.
+    assert_eq!(stderr(&output).is_empty(), valid, "{}", stderr(&output));
+}

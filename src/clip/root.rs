@@ -54,7 +54,8 @@ impl Planar {
         } else {
             (s / self.yaw, (1.0 - c) / self.yaw)
         };
-        let d = (a * a + b * b) * seconds;
+        // No constant twist leads elsewhere in whole turns: held finite.
+        let d = (a * a + b * b).max(1e-6) * seconds;
         Twist { x: (a * self.x - b * self.z) / d, z: (b * self.x + a * self.z) / d, yaw: self.yaw / seconds }
     }
 }

@@ -8,6 +8,8 @@
 //! Every quad is four 16-bit values. Rotations are local deltas in model axes (motion space), so a row serves
 //! every rig of the topology; the pelvis quad is its offset from the reference position in leg lengths.
 
+use std::sync::Arc;
+
 use glam::{DQuat, DVec3};
 
 use super::{Contacts, root::RootMotion};
@@ -52,7 +54,8 @@ pub struct BoundClip {
     groups: u32,
     duration: f32,
     looping: bool,
-    rows: Vec<KeyGroup>,
+    /// Shared with the crowds that play the clip.
+    rows: Arc<[KeyGroup]>,
     root: RootMotion,
     contacts: Option<Contacts>,
     crosses_hemisphere: bool,
@@ -126,7 +129,7 @@ impl BoundClip {
             groups: groups as u32,
             duration: keys.duration as f32,
             looping: keys.looping,
-            rows,
+            rows: rows.into(),
             root: RootMotion::from_keys(&keys.root, keys.duration),
             contacts: keys.contacts.clone(),
             crosses_hemisphere,
@@ -179,6 +182,10 @@ impl BoundClip {
         &self.rows
     }
 
+    pub(crate) fn shared_rows(&self) -> Arc<[KeyGroup]> {
+        Arc::clone(&self.rows)
+    }
+
     /// Travel over the ground.
     pub fn root(&self) -> &RootMotion {
         &self.root
@@ -196,6 +203,6 @@ impl BoundClip {
 
     /// Bytes of rows.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.rows.as_slice())
+        size_of_val(&*self.rows)
     }
 }

@@ -5,7 +5,7 @@
 //! root       position 3, rotation 4, displacement of the last frame 3              40
 //! feet       2 x (lock offset 2, last ball 2, locked), pelvis, last height, fresh  52
 //! proportion leg length                                                             4
-//! output     slot token 12, character 4, rig and skin 4                             20
+//! output     slot token 16, character 4, rig and skin 4                             24
 //! ```
 
 use crate::lanes::{BLOCK, Row, SlotToken};

@@ -7,9 +7,11 @@ pub const MAX_JOBS: usize = 64;
 
 /// Runs jobs, each once, on whatever threads it has, and returns when all are done.
 pub trait Executor: Sync {
-    /// Threads that jobs will be spread over; a frame is cut into a few jobs per worker.
+    /// Threads that jobs will be spread over; a frame is cut into a few jobs per worker. Asked once a frame, and 0
+    /// counts as 1: any answer is safe, a wrong one only spreads the work badly.
     fn workers(&self) -> usize;
-    /// Calls [`BlockJob::run`] once on every job, in any order, in parallel if it likes.
+    /// Calls [`BlockJob::run`] on every job, in any order, in parallel if it likes. Characters of a job that is left
+    /// out stand still for this frame; a second call on the same job does nothing.
     fn run(&self, jobs: &mut [BlockJob<'_>]);
 }
 

@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::block::Block;
+use super::block::{Block, MixedRows};
 use super::executor::{Executor, MAX_JOBS};
 use super::ground::Ground;
 use super::library::Library;
@@ -28,7 +28,8 @@ pub enum Roots<'a> {
     OnGround,
     /// Root motion does, at the height that they are.
     Free,
-    /// The host does: one transform per character, by [`super::Handle::index`]. Root motion is only reported.
+    /// The host does: one transform per character, by [`super::Handle::index`]. Root motion is only reported. Rotations
+    /// are normalised; a character whose transform is missing or invalid (see [`WorldTransform`]) keeps its last one.
     Host(&'a [WorldTransform]),
 }
 
@@ -118,8 +119,21 @@ pub(crate) struct JobScratch {
 pub struct BlockJob<'a> {
     shared: &'a Shared<'a>,
     topology: usize,
+    /// Empty once it has run.
     blocks: &'a mut [Block],
     scratch: &'a mut JobScratch,
+}
+
+/// Fences when it goes out of scope, also when a ground panics: streamed lines are seen by nobody before. That takes
+/// in the lines of the dump, which are never read at all.
+struct Fence(bool);
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        if self.0 {
+            stream_fence();
+        }
+    }
 }
 
 impl core::fmt::Debug for BlockJob<'_> {
@@ -132,23 +146,22 @@ impl core::fmt::Debug for BlockJob<'_> {
 }
 
 impl BlockJob<'_> {
-    /// Takes all blocks of the job through the frame.
+    /// Takes all blocks of the job through the frame. Later calls do nothing.
     pub fn run(&mut self) {
         let data = &self.shared.topologies[self.topology];
-        for block in &mut *self.blocks {
+        let _fence = Fence(self.shared.stream);
+        for block in core::mem::take(&mut self.blocks) {
             run_block(self.shared, data, block, self.scratch);
-        }
-        if self.shared.stream {
-            stream_fence();
         }
     }
 }
 
-/// Cuts the blocks of all cohorts into jobs and has them run.
+/// Cuts the blocks of all cohorts into jobs for so many workers and has them run.
 pub(crate) fn run(
     shared: &Shared<'_>,
     cohorts: &mut [(usize, Vec<Block>)],
     scratch: &mut [JobScratch],
+    workers: usize,
     executor: &dyn Executor,
 ) {
     let total: usize = cohorts.iter().map(|(_, blocks)| blocks.len()).sum();
@@ -156,8 +169,8 @@ pub(crate) fn run(
         return;
     }
     // Four jobs per worker even out what the blocks of different topologies cost; one worker needs no cutting.
-    let workers = executor.workers().max(1);
-    let wanted = if workers == 1 { 1 } else { (4 * workers).min(MAX_JOBS - cohorts.len().min(MAX_JOBS / 2)) };
+    let most = MAX_JOBS - cohorts.len().min(MAX_JOBS / 2);
+    let wanted = if workers == 1 { 1 } else { workers.saturating_mul(4).min(most) };
     let size = total.div_ceil(wanted).max(1);
     let mut runs = cohorts
         .iter_mut()
@@ -173,6 +186,19 @@ pub(crate) fn run(
             return;
         }
         executor.run(&mut jobs);
+    }
+}
+
+/// A block whose mixed rows are out for the time of the frame, so that its state stays borrowable; they are back also
+/// after a panic.
+struct Lent<'a> {
+    block: &'a mut Block,
+    mixed: Option<Box<MixedRows>>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.block.mixed = self.mixed.take();
     }
 }
 
@@ -204,10 +230,11 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     if until < Stage::Feet {
         return;
     }
-    // Taken out for the time of the frame, so that the block's state stays borrowable.
     let mixed = block.mixed.take();
+    let mut lent = Lent { block, mixed };
+    let Lent { block, mixed } = &mut lent;
     let rig = &shared.rigs[usize::from(block.any_rig())];
-    let proportions = match &mixed {
+    let proportions = match &*mixed {
         Some(rows) => Proportions::Mixed(rows),
         None => Proportions::Shared { offsets: &rig.offsets, soles: &rig.soles },
     };
@@ -229,7 +256,6 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
             write_mixed(shared, block, scratch);
         }
     }
-    block.mixed = mixed;
 }
 
 fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
@@ -237,7 +263,9 @@ fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
         if block.live & (1 << lane) == 0 {
             continue;
         }
-        let Some(transform) = transforms.get(block.characters[lane] as usize).filter(|t| t.is_valid()) else {
+        let Some(transform) =
+            transforms.get(block.characters[lane] as usize).and_then(WorldTransform::checked)
+        else {
             continue;
         };
         for (row, value) in block.position.iter_mut().zip(transform.position) {

@@ -1,12 +1,14 @@
-//! All clips of one topology, their rows one after the other.
+//! All clips of one topology, their rows shared with the clips themselves.
+
+use std::sync::Arc;
 
 use crate::clip::BoundClip;
 use crate::lanes::KeyGroup;
 
 /// What sampling needs to know of a clip.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ClipHead {
-    first: u32,
+    rows: Arc<[KeyGroup]>,
     groups: u32,
     /// Keys per second.
     pub rate: f32,
@@ -15,26 +17,35 @@ pub(crate) struct ClipHead {
     pub crosses_hemisphere: bool,
 }
 
+impl ClipHead {
+    /// Key `left` and the one after it, which stands behind it.
+    #[inline(always)]
+    pub fn keys(&self, left: usize) -> &[KeyGroup] {
+        let groups = self.groups as usize;
+        let first = left * groups;
+        &self.rows[first..first + 2 * groups]
+    }
+}
+
 /// Clips of one topology.
 #[derive(Debug, Default)]
 pub(crate) struct Library {
     heads: Vec<ClipHead>,
-    rows: Vec<KeyGroup>,
     clips: Vec<BoundClip>,
+    bytes: usize,
 }
 
 impl Library {
-    /// Takes a clip in; its rows move to the shared array.
+    /// Takes a clip in.
     pub fn add(&mut self, clip: BoundClip) -> u32 {
-        let groups = clip.groups() as u32;
         self.heads.push(ClipHead {
-            first: (self.rows.len() / clip.groups()) as u32,
-            groups,
+            rows: clip.shared_rows(),
+            groups: clip.groups() as u32,
             rate: clip.rate(),
             intervals: clip.intervals() as f32,
             crosses_hemisphere: clip.crosses_hemisphere(),
         });
-        self.rows.extend_from_slice(clip.rows());
+        self.bytes += clip.bytes();
         self.clips.push(clip);
         self.clips.len() as u32 - 1
     }
@@ -42,14 +53,6 @@ impl Library {
     #[inline(always)]
     pub fn head(&self, clip: u32) -> &ClipHead {
         &self.heads[clip as usize]
-    }
-
-    /// Key `left` and the one after it, which stands behind it.
-    #[inline(always)]
-    pub fn keys(&self, head: &ClipHead, left: usize) -> &[KeyGroup] {
-        let groups = head.groups as usize;
-        let first = (head.first as usize + left) * groups;
-        &self.rows[first..first + 2 * groups]
     }
 
     pub fn clip(&self, clip: u32) -> Option<&BoundClip> {
@@ -62,7 +65,7 @@ impl Library {
 
     /// Bytes of rows.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.rows.as_slice())
+        self.bytes
     }
 }
 

@@ -21,4 +21,4 @@ pub use ground::{FlatGround, Ground, HitPlane, HitPlanes, PROBES, Probes};
 pub use height_field::{HeightField, HeightFieldError};
 pub use output::{PaletteFormat, PoseHeader};
 pub use skinning::{SkinPalette, SkinnedMesh};
-pub use store::{ClipId, Crowd, CrowdConfig, Handle, Occupancy, Play, RigId, WorldTransform};
+pub use store::{ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform};

@@ -28,6 +28,7 @@ impl PaletteFormat {
     pub const ALL: [Self; 4] = [Self::Mat4, Self::Mat3x4, Self::QuatTranslation, Self::Snorm16];
 
     /// Bytes of one entry.
+    #[must_use]
     pub fn bytes(self) -> usize {
         match self {
             Self::Mat4 => 64,
@@ -55,6 +56,7 @@ impl PaletteFormat {
     /// One entry as the three rows of a 3x4 matrix, whatever the format: what a shader does, on the CPU.
     /// `range` is the skin's [`palette_range`](super::Crowd::palette_range); only [`Self::Snorm16`] needs it.
     /// Bytes that `entry` lacks of [`bytes`](Self::bytes) count as zero; a rotation of zero is none.
+    #[must_use]
     pub fn matrix(self, entry: &[u8], range: f32) -> [f32; 12] {
         let mut f = [0.0f32; 16];
         let bytes = self.bytes().min(entry.len());
@@ -91,6 +93,7 @@ impl PaletteFormat {
     }
 
     /// Lines of a palette of that many entries.
+    #[must_use]
     pub fn lines(self, entries: usize) -> usize {
         let (batch, lines) = self.batch();
         entries.div_ceil(batch) * lines
@@ -113,6 +116,7 @@ pub struct PoseHeader {
 
 impl PoseHeader {
     /// From the first line of a slot.
+    #[must_use]
     pub fn read(line: &Line) -> Self {
         bytemuck::cast(*line)
     }

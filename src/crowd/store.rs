@@ -6,7 +6,7 @@ mod read;
 
 use super::block::{Block, Lane};
 use super::executor::Executor;
-use super::frame::{self, Frame, JobScratch, RigData, Shared, TopologyData};
+use super::frame::{self, Frame, JobScratch, RigData, Shared, Stage, TopologyData};
 use super::library::Library;
 use super::output::{PackedSkin, PaletteFormat};
 use super::stages::feet::LegPlan;
@@ -35,18 +35,19 @@ pub struct Handle {
 
 impl Handle {
     /// Index of the character: stable while it lives, dense, for the host's own arrays.
+    #[must_use]
     pub fn index(self) -> usize {
         self.index as usize
     }
 }
 
-/// Place of a character in the world.
+/// Place of a character in the world. Valid below 1e6 m, with a rotation of about unit length.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct WorldTransform {
     /// Metres.
     pub position: [f32; 3],
-    /// Unit quaternion (x, y, z, w).
+    /// Quaternion (x, y, z, w) whose squared length is within a hundredth of 1; it is normalised on entry.
     pub rotation: [f32; 4],
 }
 
@@ -55,17 +56,28 @@ impl WorldTransform {
     pub const IDENTITY: Self = Self { position: [0.0; 3], rotation: [0.0, 0.0, 0.0, 1.0] };
 
     /// On the ground at (x, z), turned `yaw` radians to the left of +Z.
+    #[must_use]
     pub fn standing(x: f32, z: f32, yaw: f32) -> Self {
         let (s, c) = (yaw * 0.5).sin_cos();
         Self { position: [x, 0.0, z], rotation: [0.0, s, 0.0, c] }
     }
 
-    pub(crate) fn is_valid(&self) -> bool {
+    /// With a unit rotation, or `None` if it is invalid.
+    pub(crate) fn checked(&self) -> Option<Self> {
         let n: f32 = self.rotation.iter().map(|c| c * c).sum();
         // Beyond a thousand kilometres single precision is no help to anyone, and squares stay finite below.
-        self.position.iter().all(|p| p.abs() < 1e6) && (n - 1.0).abs() < 1e-2
+        if !(self.position.iter().all(|p| p.abs() < 1e6) && (n - 1.0).abs() < 1e-2) {
+            return None;
+        }
+        // What is unit but for rounding stays as it is, so that reading and setting a transform changes nothing.
+        let scale = if (n - 1.0).abs() < 1e-6 { 1.0 } else { 1.0 / n.sqrt() };
+        Some(Self { rotation: self.rotation.map(|c| c * scale), ..*self })
     }
 }
+
+/// Fastest that a clip can be played. Root motion is integrated in steps of 1/60 s, whose series hold for turns of
+/// about one radian each.
+pub const MAX_SPEED: f32 = 16.0;
 
 /// One clip that a character plays.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,12 +88,13 @@ pub struct Play {
     pub time: f32,
     /// Share of the pose; all weights of a character are scaled to sum to 1.
     pub weight: f32,
-    /// Clip seconds per second; negative plays backwards.
+    /// Clip seconds per second, [`MAX_SPEED`] at most; negative plays backwards.
     pub speed: f32,
 }
 
 impl Play {
     /// From its start, alone, at its own speed.
+    #[must_use]
     pub fn new(clip: ClipId) -> Self {
         Self { clip, time: 0.0, weight: 1.0, speed: 1.0 }
     }
@@ -90,7 +103,8 @@ impl Play {
 /// A crowd's fixed choices.
 #[derive(Clone, Copy, Debug)]
 pub struct CrowdConfig {
-    /// Instruction set and arithmetic.
+    /// Instruction set and arithmetic. The default is the widest set of the processor, fast; the environment variable
+    /// `THRONG_ISA` is heeded only by who asks for it with [`Simd::from_env`].
     pub simd: Simd,
     /// How skinning matrices are written.
     pub format: PaletteFormat,
@@ -148,10 +162,13 @@ pub struct Crowd {
     scratch: Vec<JobScratch>,
     time: f64,
     live: usize,
+    /// True if the last frame wrote the slots.
+    written: bool,
 }
 
 impl Crowd {
     /// An empty crowd.
+    #[must_use]
     pub fn new(config: CrowdConfig) -> Self {
         Self {
             config,
@@ -165,10 +182,12 @@ impl Crowd {
             scratch: Vec::new(),
             time: 0.0,
             live: 0,
+            written: false,
         }
     }
 
     /// Its fixed choices.
+    #[must_use]
     pub fn config(&self) -> &CrowdConfig {
         &self.config
     }
@@ -176,15 +195,17 @@ impl Crowd {
     /// Takes a rig in; rigs of equal topology share clips and blocks.
     ///
     /// # Errors
-    /// If the palette format cannot carry one of its skins, or 65 535 rigs are there.
+    /// If the palette format cannot carry one of its skins, it has more than 65 535 of them, or as many rigs or
+    /// topologies are there already.
     pub fn add_rig(&mut self, rig: Rig) -> Result<RigId, BuildError> {
-        let id = u16::try_from(self.rigs.len()).map_err(|_| BuildError::Full { what: "65 536 rigs" })?;
+        let id = next_id(self.rigs.len(), "65 535 rigs")?;
+        next_id(rig.skins().len().saturating_sub(1), "65 535 skins of one rig")?;
         let skins = rig
             .skins()
             .iter()
             .map(|skin| PackedSkin::build(&rig, skin, self.config.format))
             .collect::<Result<Vec<_>, _>>()?;
-        let topology = self.topology_of(rig.topology());
+        let topology = self.topology_of(rig.topology())?;
         let mut soles = [[[0.0; 3]; 2]; MAX_FEET];
         for (out, sole) in soles.iter_mut().zip(rig.soles()) {
             *out = [sole.heel, sole.ball];
@@ -206,10 +227,11 @@ impl Crowd {
         Ok(ClipId { topology: topology as u16, index })
     }
 
-    fn topology_of(&mut self, topology: &Topology) -> u16 {
+    fn topology_of(&mut self, topology: &Topology) -> Result<u16, BuildError> {
         if let Some(at) = self.topologies.iter().position(|data| data.topology == *topology) {
-            return at as u16;
+            return Ok(at as u16);
         }
+        let id = next_id(self.topologies.len(), "65 535 topologies")?;
         let mut to_pelvis = Vec::new();
         let mut joint = topology.pelvis();
         while joint != NO_PARENT {
@@ -223,24 +245,27 @@ impl Crowd {
             plan: LegPlan { to_pelvis, legs },
             library: Library::default(),
         });
-        self.cohorts.push((self.topologies.len() - 1, Vec::new()));
-        self.topologies.len() as u16 - 1
+        self.cohorts.push((usize::from(id), Vec::new()));
+        Ok(id)
     }
 
     /// A rig by its id.
     ///
     /// # Panics
     /// If the id is of another crowd.
+    #[must_use]
     pub fn rig(&self, id: RigId) -> &Rig {
         &self.rigs[usize::from(id.0)].0
     }
 
     /// Rigs, in the order in which they came.
+    #[must_use]
     pub fn rigs(&self) -> impl ExactSizeIterator<Item = RigId> + use<> {
         (0..self.rigs.len() as u16).map(RigId)
     }
 
     /// A clip by its id.
+    #[must_use]
     pub fn clip(&self, id: ClipId) -> Option<&BoundClip> {
         self.topologies.get(usize::from(id.topology))?.library.clip(id.index)
     }
@@ -251,7 +276,7 @@ impl Crowd {
     /// If rig or skin are unknown.
     pub fn reserve(&mut self, rig: RigId, skin: usize, characters: usize) -> Result<(), BuildError> {
         let lines = self.skin(rig, skin)?.lines as usize;
-        self.slots.reserve(lines * characters);
+        self.slots.reserve(lines.saturating_mul(characters));
         self.characters.reserve(characters);
         Ok(())
     }
@@ -264,7 +289,8 @@ impl Crowd {
         data.skins.get(skin).ok_or(BuildError::Unknown { what: "skin", index: skin })
     }
 
-    /// A new character with one of the skins of its rig.
+    /// A new character with one of the skins of its rig. It joins a block of its rig and skin that has room, else
+    /// starts one; free lanes of mixed blocks are only filled by [`pack`](Self::pack).
     ///
     /// # Errors
     /// If rig, skin or a clip are unknown, a clip is of another topology, or an input is not finite.
@@ -280,7 +306,7 @@ impl Crowd {
             let (rig, topology) = &self.rigs[usize::from(rig.0)];
             (*topology, rig.leg())
         };
-        check_transform(&transform)?;
+        let transform = check_transform(&transform)?;
         self.check_plays(topology, clips)?;
         let full = BuildError::Full { what: "2^32 lines of output" };
         let token = self.slots.allocate(lines).ok_or(full)?;
@@ -334,6 +360,9 @@ impl Crowd {
         let place = self.place(handle)?;
         let block = &mut self.cohorts[usize::from(place.cohort)].1[place.block as usize];
         let lane = block.take(place.lane.into());
+        if block.uniform() {
+            block.mixed = None;
+        }
         if let Some(token) = lane.token {
             self.slots.free(token);
         }
@@ -369,7 +398,7 @@ impl Crowd {
     /// # Errors
     /// If the handle is stale or the transform is not finite.
     pub fn set_transform(&mut self, handle: Handle, transform: WorldTransform) -> Result<(), BuildError> {
-        check_transform(&transform)?;
+        let transform = check_transform(&transform)?;
         let (block, lane) = self.block_mut(handle)?;
         for (row, value) in block.position.iter_mut().zip(transform.position) {
             row.0[lane] = value;
@@ -430,17 +459,19 @@ impl Crowd {
         if !(0.0..=10.0).contains(&frame.dt) {
             return Err(BuildError::Input { what: "dt", value: frame.dt, right: "0 to 10 seconds" });
         }
-        self.fill_mixed();
+        // Asked once: what is reserved and what is cut must agree.
+        let workers = executor.workers().max(1);
         let (joints, lines) =
             (self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0), self.max_lines());
         if self.scratch.is_empty() {
             self.scratch.resize_with(super::executor::MAX_JOBS, JobScratch::default);
         }
-        let needed = if executor.workers() == 1 { self.cohorts.len() } else { usize::MAX };
+        let needed = if workers == 1 { self.cohorts.len() } else { usize::MAX };
         for scratch in self.scratch.iter_mut().take(needed) {
             scratch.reserve(joints, lines);
         }
         self.time += f64::from(frame.dt);
+        self.written = false;
         let shared = Shared {
             simd: self.config.simd,
             frame,
@@ -452,7 +483,8 @@ impl Crowd {
             rigs: &self.rig_data,
             writer: self.slots.writer(),
         };
-        frame::run(&shared, &mut self.cohorts, &mut self.scratch, executor);
+        frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor);
+        self.written = frame.until == Stage::Palette;
         Ok(())
     }
 }
@@ -466,9 +498,15 @@ impl JobScratch {
     }
 }
 
-fn check_transform(transform: &WorldTransform) -> Result<(), BuildError> {
-    if transform.is_valid() {
-        return Ok(());
+/// Index of the next of `have` things, which are told apart by 16 bits.
+fn next_id(have: usize, what: &'static str) -> Result<u16, BuildError> {
+    u16::try_from(have).ok().filter(|&id| id < u16::MAX).ok_or(BuildError::Full { what })
+}
+
+/// With its rotation normalised.
+fn check_transform(transform: &WorldTransform) -> Result<WorldTransform, BuildError> {
+    if let Some(transform) = transform.checked() {
+        return Ok(transform);
     }
     let value = transform
         .position

@@ -11,7 +11,8 @@
 #![allow(unsafe_code)]
 
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::num::NonZeroU64;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// One cache line of output.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -22,9 +23,10 @@ impl Line {
     /// All zero.
     pub const ZERO: Self = Self([0.0; 16]);
 
-    /// Copies the line to `target`; `stream` writes around the cache where the target can.
+    /// Copies the line to `target`; `stream` writes around the cache where the target can, and then whoever wrote
+    /// calls `stream_fence` before others may look.
     #[inline(always)]
-    pub fn put(&self, target: &mut Self, stream: bool) {
+    pub(crate) fn put(&self, target: &mut Self, stream: bool) {
         #[cfg(target_arch = "x86_64")]
         if stream {
             use core::arch::x86_64::{_mm_load_ps, _mm_stream_ps};
@@ -52,20 +54,23 @@ pub fn fill_lines(lines: &mut [Line], value: Line, stream: bool) {
     }
 }
 
-/// The right to write one slot; see the module's head.
+/// The right to write one slot; see the module's head. 16 bytes, in an `Option` too.
 #[derive(Debug, PartialEq, Eq)]
+#[must_use = "a slot whose token is dropped is lost to its buffer"]
 pub struct SlotToken {
-    buffer: u32,
+    buffer: NonZeroU64,
     first: u32,
     lines: u32,
 }
 
 impl SlotToken {
     /// First line of the slot in the buffer; never changes while the token lives.
+    #[must_use]
     pub fn first_line(&self) -> u32 {
         self.first
     }
     /// Lines of the slot.
+    #[must_use]
     pub fn line_count(&self) -> u32 {
         self.lines
     }
@@ -74,7 +79,8 @@ impl SlotToken {
 /// See the module's head.
 #[derive(Debug)]
 pub struct SlotBuffer {
-    id: u32,
+    /// Never used twice in a process: 2^64 buffers are out of reach.
+    id: NonZeroU64,
     lines: Vec<Line>,
     /// Freed ranges by length in lines; a handful of lengths (one per skin size), so a list is searched.
     free: Vec<(u32, Vec<u32>)>,
@@ -82,8 +88,9 @@ pub struct SlotBuffer {
 
 impl Default for SlotBuffer {
     fn default() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), lines: Vec::new(), free: Vec::new() }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NonZeroU64::MIN.saturating_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        Self { id, lines: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -152,7 +159,7 @@ impl SlotBuffer {
 /// See the module's head.
 #[derive(Debug)]
 pub struct SlotWriter<'a> {
-    id: u32,
+    id: NonZeroU64,
     base: *mut Line,
     count: usize,
     buffer: PhantomData<&'a mut [Line]>,
@@ -171,11 +178,15 @@ impl SlotWriter<'_> {
     #[inline]
     pub fn lines<'t>(&'t self, token: &'t mut SlotToken) -> &'t mut [Line] {
         assert_eq!(token.buffer, self.id, "the token belongs to another buffer");
-        debug_assert!((token.first + token.lines) as usize <= self.count);
-        // SAFETY: the token was made by this buffer (checked), whose memory is borrowed mutably for the
-        // life of the writer and only ever grows, so the range lies inside; ranges of live tokens are
-        // disjoint, and this token cannot be used again before the returned borrow ends.
-        unsafe { core::slice::from_raw_parts_mut(self.base.add(token.first as usize), token.lines as usize) }
+        let (first, lines) = (token.first as usize, token.lines as usize);
+        assert!(
+            lines <= self.count && first <= self.count - lines,
+            "the slot lies past the end of its buffer"
+        );
+        // SAFETY: the range lies inside of the buffer (checked), whose memory is borrowed mutably for the life of the
+        // writer; the token was made by this buffer (checked), ranges of live tokens are disjoint, and this token
+        // cannot be used again before the returned borrow ends.
+        unsafe { core::slice::from_raw_parts_mut(self.base.add(first), lines) }
     }
 }
 
@@ -231,6 +242,11 @@ mod tests {
         let c = buffer.allocate(3).unwrap();
         assert_eq!(c.first_line(), first);
         assert!(buffer.slot(&c).iter().all(|line| line.0 == [0.0; 16]));
+    }
+
+    #[test]
+    fn a_token_in_an_option_is_no_larger() {
+        assert_eq!((size_of::<SlotToken>(), size_of::<Option<SlotToken>>()), (16, 16));
     }
 
     #[test]

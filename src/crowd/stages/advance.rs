@@ -7,7 +7,9 @@ use crate::crowd::block::{Block, MAX_CLIPS};
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa, sin_cos_small};
 
 /// Longest step that root motion is integrated over: the blend of several clips' twists is exact only while each
-/// is constant (0.15 mm over 2 s; one step of 0.3 s is 12.8 mm off).
+/// is constant (0.15 mm over 2 s; one step of 0.3 s is 12.8 mm off). The series below hold for turns of about a radian,
+/// which bounds the speeds that clips are played at; shorter steps for the fast would let a character's neighbours decide
+/// its bits, since a block steps as one.
 const SUBSTEP: f32 = 1.0 / 60.0;
 
 /// How the world root moves.

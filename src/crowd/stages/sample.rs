@@ -41,7 +41,7 @@ fn sample_kernel<L: Lanes>(
                 let left = position.min(head.intervals - 1.0) as usize;
                 let share = (weight * WEIGHT_ONE + 0.5) as i32;
                 let right_share = ((position - left as f32) * share as f32 + 0.5) as i32;
-                let keys = library.keys(head, left);
+                let keys = head.keys(left);
                 let count = counts[lane];
                 pairs[lane][count] = KeyPair::new(keys, [(share - right_share) as i16, right_share as i16]);
                 counts[lane] = count + 1;

@@ -42,6 +42,7 @@ impl Crowd {
                 self.push_block(cohort, run);
             }
         }
+        self.fill_mixed();
     }
 
     fn push_block(&mut self, cohort: usize, lanes: Vec<Lane>) {
@@ -55,14 +56,12 @@ impl Crowd {
         blocks.push(block);
     }
 
-    /// Per-lane rows of blocks of several rigs, which `pack` and `spawn` leave to be made.
-    pub(super) fn fill_mixed(&mut self) {
+    /// Per-lane rows of blocks of several rigs. Only packing makes such blocks, so a frame finds all rows made.
+    fn fill_mixed(&mut self) {
         for (topology, blocks) in &mut self.cohorts {
             let joints = self.topologies[*topology].topology.len();
             for block in blocks.iter_mut() {
-                if block.live == 0 || block.uniform() {
-                    block.mixed = None;
-                } else if block.mixed.is_none() {
+                if !block.uniform() {
                     let mut rows =
                         MixedRows { offsets: vec![[Row::ZERO; 3]; joints], ..MixedRows::default() };
                     for lane in 0..BLOCK {

@@ -1,6 +1,6 @@
 //! What characters play.
 
-use super::{ClipId, Crowd, Handle, Play};
+use super::{ClipId, Crowd, Handle, MAX_SPEED, Play};
 use crate::crowd::MAX_CLIPS;
 use crate::error::BuildError;
 
@@ -28,7 +28,7 @@ impl Crowd {
                     (0.0..1e6).contains(&play.weight),
                     "it must be finite and at least 0",
                 ),
-                ("a clip's speed", play.speed, play.speed.abs() < 1e3, "it must be finite, below 1 000"),
+                ("a clip's speed", play.speed, play.speed.abs() <= MAX_SPEED, "it must be from -16 to 16"),
             ];
             for (what, value, good, right) in checks {
                 if !good {
@@ -42,7 +42,8 @@ impl Crowd {
     /// What a character plays from now on.
     ///
     /// # Errors
-    /// If the handle is stale, a clip is unknown or of another topology, or a value is not finite.
+    /// If the handle is stale, a clip is unknown or of another topology, a value is not finite, or a speed is beyond
+    /// [`MAX_SPEED`].
     pub fn set_clips(&mut self, handle: Handle, clips: &[Play]) -> Result<(), BuildError> {
         let topology = self.place(handle)?.cohort;
         self.check_plays(topology, clips)?;

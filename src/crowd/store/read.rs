@@ -2,7 +2,6 @@
 
 use super::{Crowd, Handle, Occupancy, RigId};
 use crate::crowd::block::{Block, MixedRows};
-use crate::crowd::frame::Stage;
 use crate::crowd::output::PoseHeader;
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Line};
@@ -25,6 +24,7 @@ impl Crowd {
     }
 
     /// All output, to be uploaded as it is.
+    #[must_use]
     pub fn output(&self) -> &[Line] {
         self.slots.as_lines()
     }
@@ -45,9 +45,14 @@ impl Crowd {
     }
 
     /// Line ranges of [`output`](Self::output) that the last frame wrote, sorted and merged, into a list that
-    /// the host keeps.
+    /// the host keeps. None before the first frame and after one that ended before
+    /// [`Stage::Palette`](crate::crowd::Stage::Palette). Slots of characters that came after the frame are among
+    /// them, all zero.
     pub fn dirty_ranges(&self, ranges: &mut Vec<core::ops::Range<u32>>) {
         ranges.clear();
+        if !self.written {
+            return;
+        }
         for token in
             self.cohorts.iter().flat_map(|(_, blocks)| blocks).flat_map(|block| &block.tokens).flatten()
         {
@@ -76,11 +81,13 @@ impl Crowd {
     }
 
     /// Live characters.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.live
     }
 
     /// True if nobody lives.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
@@ -95,6 +102,7 @@ impl Crowd {
     }
 
     /// How full and how even the blocks are.
+    #[must_use]
     pub fn occupancy(&self) -> Occupancy {
         let blocks = self.cohorts.iter().flat_map(|(_, blocks)| blocks).filter(|block| block.live != 0);
         let (mut count, mut uniform) = (0, 0);
@@ -111,6 +119,7 @@ impl Crowd {
     }
 
     /// Persistent bytes per character, output slots left out.
+    #[must_use]
     pub fn state_bytes_per_character(&self) -> f32 {
         let bytes: usize = self
             .cohorts
@@ -129,14 +138,10 @@ impl Crowd {
     }
 
     /// Distinct bound clips and the bytes of their rows.
+    #[must_use]
     pub fn library(&self) -> (usize, usize) {
         self.topologies.iter().fold((0, 0), |(clips, bytes), data| {
             (clips + data.library.clips().len(), bytes + data.library.bytes())
         })
-    }
-
-    /// Stages that [`Frame::until`](crate::crowd::Frame::until) can name.
-    pub fn stages() -> [Stage; 5] {
-        Stage::ALL
     }
 }
