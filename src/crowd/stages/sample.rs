@@ -54,7 +54,7 @@ fn sample_kernel<L: Lanes>(
     let scale = Row(core::array::from_fn(|lane| 1.0 / (total[lane].max(1) as f32 * KEY_ONE)));
 
     let groups = (joints + 2).div_ceil(GROUP);
-    let mut sums = core::mem::take(&mut scratch.sums);
+    let Scratch { rotations, sums, pelvis, contact, .. } = scratch;
     if far {
         // Character by character, so that each run of keys is read in one go, while the next one's come in.
         for lane in 0..BLOCK {
@@ -84,7 +84,7 @@ fn sample_kernel<L: Lanes>(
                 let quad = GROUP * group + 2 * k + parity;
                 let rows: &[Row] = &lanes[4 * k..4 * k + 4];
                 if quad < joints {
-                    let out = &mut scratch.rotations[quad];
+                    let out = &mut rotations[quad];
                     for at in (0..BLOCK).step_by(L::N) {
                         // Sums of up to 2^30, whose squares single precision holds well.
                         let q = Quat::new(
@@ -103,10 +103,10 @@ fn sample_kernel<L: Lanes>(
                             L::load_i32(&rows[1], at),
                             L::load_i32(&rows[2], at),
                         );
-                        p.scale(metres).store(&mut scratch.pelvis, at);
+                        p.scale(metres).store(pelvis, at);
                     }
                 } else if quad == joints + 1 {
-                    for (foot, out) in scratch.contact.iter_mut().enumerate().take(MAX_FEET) {
+                    for (foot, out) in contact.iter_mut().enumerate().take(MAX_FEET) {
                         for at in (0..BLOCK).step_by(L::N) {
                             (L::load_i32(&rows[foot], at) * L::load(&scale, at)).store(out, at);
                         }
@@ -115,7 +115,6 @@ fn sample_kernel<L: Lanes>(
             }
         }
     }
-    scratch.sums = sums;
 }
 
 #[inline(always)]

@@ -1,0 +1,142 @@
+//! What a host hands in and gets back: ids, handles, places, what is played, choices and counts.
+
+use crate::crowd::output::PaletteFormat;
+use crate::error::BuildError;
+use crate::lanes::Simd;
+
+/// A rig of a crowd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RigId(pub(crate) u16);
+
+/// A bound clip of a crowd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClipId {
+    pub(crate) topology: u16,
+    pub(crate) index: u32,
+}
+
+/// A live character. Handles of characters that are gone are refused, also after their index is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle {
+    pub(super) index: u32,
+    pub(super) generation: u32,
+}
+
+impl Handle {
+    /// Index of the character: stable while it lives, dense, for the host's own arrays.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+/// Place of a character in the world. Valid below 1e6 m, with a rotation of about unit length.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct WorldTransform {
+    /// Metres.
+    pub position: [f32; 3],
+    /// Quaternion (x, y, z, w) whose squared length is within a hundredth of 1; it is normalised on entry.
+    pub rotation: [f32; 4],
+}
+
+impl WorldTransform {
+    /// At the origin, facing +Z.
+    pub const IDENTITY: Self = Self { position: [0.0; 3], rotation: [0.0, 0.0, 0.0, 1.0] };
+
+    /// On the ground at (x, z), turned `yaw` radians to the left of +Z.
+    #[must_use]
+    pub fn standing(x: f32, z: f32, yaw: f32) -> Self {
+        let (s, c) = (yaw * 0.5).sin_cos();
+        Self { position: [x, 0.0, z], rotation: [0.0, s, 0.0, c] }
+    }
+
+    /// With a unit rotation, or `None` if it is invalid.
+    pub(crate) fn checked(&self) -> Option<Self> {
+        let n: f32 = self.rotation.iter().map(|c| c * c).sum();
+        // Beyond a thousand kilometres single precision is no help to anyone, and squares stay finite below.
+        if !(self.position.iter().all(|p| p.abs() < 1e6) && (n - 1.0).abs() < 1e-2) {
+            return None;
+        }
+        // What is unit but for rounding stays as it is, so that reading and setting a transform changes nothing.
+        let scale = if (n - 1.0).abs() < 1e-6 { 1.0 } else { 1.0 / n.sqrt() };
+        Some(Self { rotation: self.rotation.map(|c| c * scale), ..*self })
+    }
+}
+
+/// Fastest that a clip can be played. Root motion is integrated in steps of 1/60 s, whose series hold for turns of
+/// about one radian each.
+pub const MAX_SPEED: f32 = 16.0;
+
+/// One clip that a character plays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Play {
+    /// Bound to the topology of the character's rig.
+    pub clip: ClipId,
+    /// Seconds into the clip.
+    pub time: f32,
+    /// Share of the pose; all weights of a character are scaled to sum to 1.
+    pub weight: f32,
+    /// Clip seconds per second, [`MAX_SPEED`] at most; negative plays backwards.
+    pub speed: f32,
+}
+
+impl Play {
+    /// From its start, alone, at its own speed.
+    #[must_use]
+    pub fn new(clip: ClipId) -> Self {
+        Self { clip, time: 0.0, weight: 1.0, speed: 1.0 }
+    }
+}
+
+/// A crowd's fixed choices.
+#[derive(Clone, Copy, Debug)]
+pub struct CrowdConfig {
+    /// Instruction set and arithmetic. The default is the widest set of the processor, fast; the environment variable
+    /// `THRONG_ISA` is heeded only by who asks for it with [`Simd::from_env`].
+    pub simd: Simd,
+    /// How skinning matrices are written.
+    pub format: PaletteFormat,
+    /// Write slots around the cache: right for crowds whose palettes exceed it and go to a GPU.
+    pub stream: bool,
+    /// Ask for the next block's keys ahead.
+    pub prefetch: bool,
+}
+
+impl Default for CrowdConfig {
+    fn default() -> Self {
+        Self { simd: Simd::fastest(), format: PaletteFormat::default(), stream: true, prefetch: true }
+    }
+}
+
+/// How full and how even the blocks are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Occupancy {
+    /// Live characters.
+    pub characters: usize,
+    /// Blocks that a frame runs.
+    pub blocks: usize,
+    /// Live lanes / (16 x blocks).
+    pub occupancy: f32,
+    /// Blocks whose lanes share a rig, percent.
+    pub uniform_block_percent: f32,
+}
+
+/// With its rotation normalised.
+pub(super) fn check_transform(transform: &WorldTransform) -> Result<WorldTransform, BuildError> {
+    if let Some(transform) = transform.checked() {
+        return Ok(transform);
+    }
+    let value = transform
+        .position
+        .iter()
+        .chain(&transform.rotation)
+        .copied()
+        .find(|v| !v.is_finite() || v.abs() >= 1e6)
+        .unwrap_or_else(|| transform.rotation.iter().map(|c| c * c).sum::<f32>().sqrt());
+    Err(BuildError::Input {
+        what: "a world transform",
+        value,
+        right: "positions must be below 1e6 m and rotations unit quaternions",
+    })
+}
