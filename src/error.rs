@@ -43,6 +43,26 @@ pub enum BuildError {
         /// Its index.
         index: usize,
     },
+    /// A role is given to a joint that the skeleton lacks.
+    #[error(
+        "role {role} is given to joint {joint} of a skeleton with {joints}; is the map another skeleton's?"
+    )]
+    RoleJoint {
+        /// The role.
+        role: String,
+        /// The joint it is given to.
+        joint: usize,
+        /// Joints of the skeleton.
+        joints: usize,
+    },
+    /// A joint of the reference pose is farther away than single precision can tell.
+    #[error("joint {index} \"{joint}\" is too far away in the reference pose for single precision")]
+    ReferenceRange {
+        /// Name of the joint.
+        joint: String,
+        /// Its index.
+        index: usize,
+    },
     /// A clip's time range is unusable.
     #[error("clip \"{clip}\" lasts {duration} s; a finite duration of at least 0 is needed")]
     ClipDuration {
@@ -50,6 +70,40 @@ pub enum BuildError {
         clip: String,
         /// What it says.
         duration: f32,
+    },
+    /// A clip is too short or too long to be bound.
+    #[error("clip \"{clip}\" lasts {duration} s; bound clips last from {least} to {most} s")]
+    BoundDuration {
+        /// Name of the clip.
+        clip: String,
+        /// Seconds it lasts.
+        duration: f64,
+        /// Seconds.
+        least: f64,
+        /// Seconds.
+        most: f64,
+    },
+    /// A clip has more keys times joints than are bound.
+    #[error(
+        "clip \"{clip}\" needs {keys} keys of {joints} joints; at most {limit} of both multiplied are bound"
+    )]
+    ClipSize {
+        /// Name of the clip.
+        clip: String,
+        /// Keys at the rate asked for.
+        keys: usize,
+        /// Joints, of source or target, whichever has more.
+        joints: usize,
+        /// Most keys times joints.
+        limit: usize,
+    },
+    /// Keys of a clip are unusable.
+    #[error("clip \"{clip}\": {reason}")]
+    Keys {
+        /// Name of the clip.
+        clip: String,
+        /// What is wrong.
+        reason: &'static str,
     },
     /// A curve is unusable.
     #[error("clip \"{clip}\", joint {joint}: {reason}")]

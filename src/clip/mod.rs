@@ -10,4 +10,4 @@ pub use raw::{
     Contacts, Curve, CurveValue, FootContacts, Interpolation, Interval, JointTracks, RawClip, RootSource,
 };
 pub use root::{Planar, RootMotion, Twist};
-pub use rows::{BoundClip, KEY_RATE, MotionKeys, PELVIS_RANGE};
+pub use rows::{BoundClip, KEY_RATE, MAX_SECONDS, MIN_SECONDS, MotionKeys, PELVIS_RANGE};

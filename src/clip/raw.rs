@@ -25,6 +25,8 @@ pub trait CurveValue: Copy {
     fn hermite(a: Self, out_tangent: Self, b: Self, in_tangent: Self, u: f32) -> Self;
     /// False if any component is infinite or NaN.
     fn finite(&self) -> bool;
+    /// False if it is no value of its kind, tangents aside: a quaternion that cannot be normalised.
+    fn usable(&self) -> bool;
     /// Multiplied by a factor (tangents).
     fn scaled(self, factor: f32) -> Self;
 }
@@ -38,6 +40,9 @@ impl CurveValue for Vec3 {
         a * h00 + m0 * h10 + b * h01 + m1 * h11
     }
     fn finite(&self) -> bool {
+        self.is_finite()
+    }
+    fn usable(&self) -> bool {
         self.is_finite()
     }
     fn scaled(self, factor: f32) -> Self {
@@ -56,6 +61,10 @@ impl CurveValue for Quat {
     }
     fn finite(&self) -> bool {
         self.is_finite()
+    }
+    fn usable(&self) -> bool {
+        let squared = self.length_squared();
+        squared.is_finite() && squared > 1e-6
     }
     fn scaled(self, factor: f32) -> Self {
         self * factor
@@ -79,24 +88,28 @@ pub struct Curve<T> {
 }
 
 impl<T: CurveValue> Curve<T> {
-    /// The curve at `time`; before the first key and after the last the value is held.
-    pub fn sample(&self, time: f32) -> T {
-        let last = self.times.len() - 1;
+    /// The curve at `time`; before the first key and after the last the value is held. `None` if there are no keys
+    /// or not as many values as they need.
+    pub fn sample(&self, time: f32) -> Option<T> {
+        if self.values.len() < self.times.len() * self.per_key() {
+            return None;
+        }
+        let last = self.times.len().checked_sub(1)?;
         let right = self.times.partition_point(|&t| t <= time);
         let value = |key: usize| match self.interpolation {
             Interpolation::CubicSpline => self.values[3 * key + 1],
             _ => self.values[key],
         };
         if right == 0 {
-            return value(0);
+            return Some(value(0));
         }
         let left = right - 1;
         if left == last {
-            return value(last);
+            return Some(value(last));
         }
         let span = self.times[right] - self.times[left];
         let u = (time - self.times[left]) / span;
-        match self.interpolation {
+        Some(match self.interpolation {
             Interpolation::Step => value(left),
             Interpolation::Linear => T::mix(value(left), value(right), u),
             Interpolation::CubicSpline => T::hermite(
@@ -106,11 +119,15 @@ impl<T: CurveValue> Curve<T> {
                 self.values[3 * right].scaled(span),
                 u,
             ),
-        }
+        })
+    }
+
+    fn per_key(&self) -> usize {
+        if self.interpolation == Interpolation::CubicSpline { 3 } else { 1 }
     }
 
     fn validate(&self, clip: &str, joint: u16) -> Result<(), BuildError> {
-        let per_key = if self.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
+        let per_key = self.per_key();
         let bad = |reason: &'static str| {
             Err(BuildError::Curve { clip: clip.to_owned(), joint: usize::from(joint), reason })
         };
@@ -122,6 +139,10 @@ impl<T: CurveValue> Curve<T> {
         }
         if !self.times.iter().all(|t| t.is_finite()) || !self.values.iter().all(CurveValue::finite) {
             return bad("a key is not finite");
+        }
+        // Of the three per cubic key the one in the middle is the value.
+        if !self.values.iter().skip(per_key / 2).step_by(per_key).all(CurveValue::usable) {
+            return bad("a rotation is zero or too large to be normalised");
         }
         if self.times.windows(2).any(|pair| pair[0] >= pair[1]) {
             return bad("key times must rise");
@@ -218,13 +239,27 @@ pub struct RawClip {
 }
 
 impl RawClip {
-    /// Checks tracks against the skeleton.
+    /// Checks tracks and root against the skeleton.
     ///
     /// # Errors
     /// [`BuildError`] naming clip, joint and reason.
     pub fn validate(&self, skeleton: &RawSkeleton) -> Result<(), BuildError> {
         if !(self.duration >= 0.0 && self.duration.is_finite() && self.start.is_finite()) {
             return Err(BuildError::ClipDuration { clip: self.name.clone(), duration: self.duration });
+        }
+        match self.root {
+            RootSource::Joint(joint) if usize::from(joint) >= skeleton.joints.len() => {
+                return Err(BuildError::Curve {
+                    clip: self.name.clone(),
+                    joint: joint.into(),
+                    reason: "it is named as the root of the travel, but the skeleton has no such joint",
+                });
+            }
+            RootSource::InPlace { speed } if !speed.is_finite() => {
+                let (what, right) = ("the speed of an in-place clip", "it must be finite");
+                return Err(BuildError::Input { what, value: speed, right });
+            }
+            _ => {}
         }
         for track in &self.tracks {
             if usize::from(track.joint) >= skeleton.joints.len() {
@@ -247,20 +282,21 @@ impl RawClip {
         Ok(())
     }
 
-    /// Local pose at `time` seconds after the clip's start: rest where nothing is animated.
+    /// Local pose at `time` seconds after the clip's start: rest where nothing is animated. Of a clip that is not
+    /// [valid](Self::validate), tracks of joints that are not there and curves without values count as absent.
     pub fn sample(&self, skeleton: &RawSkeleton, time: f32) -> Vec<Transform> {
         let at = self.start + time;
         let mut pose = skeleton.rest_pose();
         for track in &self.tracks {
-            let local = &mut pose[usize::from(track.joint)];
-            if let Some(curve) = &track.translation {
-                local.translation = curve.sample(at);
+            let Some(local) = pose.get_mut(usize::from(track.joint)) else { continue };
+            if let Some(value) = track.translation.as_ref().and_then(|curve| curve.sample(at)) {
+                local.translation = value;
             }
-            if let Some(curve) = &track.rotation {
-                local.rotation = curve.sample(at).normalize();
+            if let Some(value) = track.rotation.as_ref().and_then(|curve| curve.sample(at)) {
+                local.rotation = value.normalize();
             }
-            if let Some(curve) = &track.scale {
-                local.scale = curve.sample(at);
+            if let Some(value) = track.scale.as_ref().and_then(|curve| curve.sample(at)) {
+                local.scale = value;
             }
         }
         pose

@@ -5,8 +5,8 @@
 
 use core::f32::consts::PI;
 
-/// Planar velocity in the root's own axes: leg lengths per second to the left and ahead, radians per second
-/// about +Y.
+/// Planar velocity in the root's own axes: lengths per second to the left and ahead, radians per second about +Y.
+/// Lengths are in the unit of its maker: leg lengths where a [`RootMotion`] gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Twist {
     /// Left.
@@ -17,12 +17,13 @@ pub struct Twist {
     pub yaw: f32,
 }
 
-/// A planar displacement in the axes of where it starts.
+/// A planar displacement in the axes of where it starts. Lengths are in the unit of its maker: leg lengths where a
+/// [`RootMotion`] gives it, metres where a crowd reports how a character moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Planar {
-    /// Left, leg lengths.
+    /// Left.
     pub x: f32,
-    /// Ahead, leg lengths.
+    /// Ahead.
     pub z: f32,
     /// Radians about +Y, unwrapped.
     pub yaw: f32,
@@ -45,7 +46,8 @@ impl Planar {
         Self { x: -(c * self.x - s * self.z), z: -(s * self.x + c * self.z), yaw: -self.yaw }
     }
 
-    /// The constant twist that leads here in `seconds`.
+    /// The constant twist that leads here in `seconds`; none where they are too few to tell. No twist turns a full
+    /// circle and ends elsewhere: near such a turn it is bounded instead of exact.
     pub fn log(self, seconds: f32) -> Twist {
         let (s, c) = sin_cos(self.yaw);
         // Inverse of the matrix [sinc, cosc; -cosc, sinc] that turns velocity into displacement.
@@ -54,9 +56,30 @@ impl Planar {
         } else {
             (s / self.yaw, (1.0 - c) / self.yaw)
         };
-        // No constant twist leads elsewhere in whole turns: held finite.
         let d = (a * a + b * b).max(1e-6) * seconds;
-        Twist { x: (a * self.x - b * self.z) / d, z: (b * self.x + a * self.z) / d, yaw: self.yaw / seconds }
+        let twist = Twist {
+            x: (a * self.x - b * self.z) / d,
+            z: (b * self.x + a * self.z) / d,
+            yaw: self.yaw / seconds,
+        };
+        if twist.x.is_finite() && twist.z.is_finite() && twist.yaw.is_finite() {
+            twist
+        } else {
+            Twist::default()
+        }
+    }
+
+    /// Itself, `count` times in a row.
+    fn times(self, mut count: u32) -> Self {
+        let (mut all, mut doubled) = (Self::default(), self);
+        while count > 0 {
+            if count & 1 == 1 {
+                all = all.then(doubled);
+            }
+            doubled = doubled.then(doubled);
+            count >>= 1;
+        }
+        all
     }
 }
 
@@ -85,6 +108,9 @@ fn sin_cos(angle: f32) -> (f32, f32) {
     let (s, c) = (2.0 * s * c, c * c - s * s);
     (2.0 * s * c, c * c - s * s)
 }
+
+/// Cycles of a loop that are passed one by one.
+const FEW_CYCLES: f64 = 16.0;
 
 /// Root motion of one clip.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,8 +187,11 @@ impl RootMotion {
     }
 
     /// Displacement from clip time `from` over `elapsed` seconds of clip time (either sign), in the axes of where
-    /// it starts. A loop runs on over its ends; another clip stops there.
+    /// it starts. A loop runs on over its ends; another clip stops there. None if the times are not finite.
     pub fn displacement(&self, from: f32, elapsed: f32, looping: bool) -> Planar {
+        if !(from + elapsed).is_finite() {
+            return Planar::default();
+        }
         if let (Some(twist), true) = (self.constant, looping) {
             return twist.exp(elapsed);
         }
@@ -172,6 +201,13 @@ impl RootMotion {
         let whole = self.at(self.duration);
         let mut to = from + elapsed;
         let mut pose = self.at(from).inverse();
+        // A step over many cycles takes no longer than one over few.
+        let (time, cycle) = (f64::from(to), f64::from(self.duration));
+        if (time / cycle).abs() > FEW_CYCLES {
+            let count = time.div_euclid(cycle).abs() as u32;
+            let way = if time > 0.0 { whole } else { whole.inverse() };
+            return pose.then(way.times(count)).then(self.at(time.rem_euclid(cycle) as f32));
+        }
         while to > self.duration {
             pose = pose.then(whole);
             to -= self.duration;
@@ -236,6 +272,47 @@ mod tests {
             }
             assert!((pose.x - 1.0).abs() < 1e-4 && (pose.z - 1.0).abs() < 1e-4, "{dt}: {pose:?}");
             assert!((pose.yaw - PI / 2.0).abs() < 1e-4, "{dt}: {pose:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_over_many_cycles_is_as_many_times_one_cycle() {
+        // Ahead and a little to the left, unevenly, so that there is no single twist.
+        let poses: Vec<[f64; 3]> =
+            (0..=20).map(|i| f64::from(i) / 20.0).map(|u| [0.0, u * u, 1e-3 * u]).collect();
+        let motion = RootMotion::from_keys(&poses, 1.0);
+        for (from, elapsed) in [(0.25f32, 100.5f32), (0.75, -100.5)] {
+            let (cycles, rest) = (elapsed.trunc(), elapsed.fract());
+            let mut one_by_one = motion.displacement(from, rest, true);
+            for cycle in 0..cycles.abs() as i32 {
+                let at = (from + rest).rem_euclid(1.0);
+                assert!(cycle < 100);
+                one_by_one = one_by_one.then(motion.displacement(at, cycles.signum(), true));
+            }
+            let at_once = motion.displacement(from, elapsed, true);
+            assert!((at_once.x - one_by_one.x).abs() < 2e-3, "{at_once:?} {one_by_one:?}");
+            assert!((at_once.z - one_by_one.z).abs() < 2e-3, "{at_once:?} {one_by_one:?}");
+            assert!((at_once.yaw - one_by_one.yaw).abs() < 1e-4, "{at_once:?} {one_by_one:?}");
+        }
+    }
+
+    #[test]
+    fn any_step_of_any_length_ends_with_finite_travel() {
+        let poses: Vec<[f64; 3]> = (0..=20).map(|i| [0.0, (f64::from(i) / 20.0).powi(2), 0.0]).collect();
+        let motion = RootMotion::from_keys(&poses, 1.0 / 240.0);
+        for elapsed in [1e6f32, -1e6, 1e30, f32::MAX, f32::INFINITY, f32::NAN, 1e-40] {
+            let way = motion.displacement(0.0, elapsed, true);
+            assert!(way.x.is_finite() && way.z.is_finite() && way.yaw.is_finite(), "{elapsed}: {way:?}");
+        }
+    }
+
+    #[test]
+    fn no_twist_is_infinite() {
+        let full = Planar { x: 1.0, z: 1.0, yaw: 2.0 * PI };
+        for (way, seconds) in [(full, 1.0), (full, 1e-40), (full, 0.0), (Planar { yaw: 0.0, ..full }, 1e-40)]
+        {
+            let twist = way.log(seconds);
+            assert!([twist.x, twist.z, twist.yaw].iter().all(|v| v.is_finite()), "{twist:?}");
         }
     }
 

@@ -24,6 +24,15 @@ pub const PELVIS_RANGE: f32 = 2.0;
 /// Keys per second of a bound clip unless asked otherwise.
 pub const KEY_RATE: f64 = 30.0;
 
+/// Shortest clip that is bound, seconds. Shorter ones are single poses; rates and twists stay finite.
+pub const MIN_SECONDS: f64 = 1.0 / 240.0;
+
+/// Leg lengths or radians that root motion may come to.
+const FARTHEST: f64 = 1e9;
+
+/// Longest clip that is bound, seconds.
+pub const MAX_SECONDS: f64 = 3600.0;
+
 /// Motion of one clip in the motion space of one topology, before quantisation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MotionKeys {
@@ -65,11 +74,12 @@ impl BoundClip {
     /// Quantises.
     ///
     /// # Errors
-    /// If the arrays do not fit each other, a value is not finite, or the pelvis leaves its range.
+    /// If the arrays do not fit each other, a value is not finite, the duration is not one from [`MIN_SECONDS`] to
+    /// [`MAX_SECONDS`], or the pelvis leaves its range. Joints are counted in the topology's order.
     pub fn build(topology: &Topology, keys: &MotionKeys) -> Result<Self, BuildError> {
         let joints = topology.len();
         let count = keys.pelvis.len();
-        let bad = |reason| Err(BuildError::Curve { clip: keys.name.clone(), joint: 0, reason });
+        let bad = |reason| Err(BuildError::Keys { clip: keys.name.clone(), reason });
         if count < 2
             || keys.rotations.len() != count * joints
             || keys.root.len() != count
@@ -77,14 +87,30 @@ impl BoundClip {
         {
             return bad("at least two keys are needed, with one rotation per joint of the topology each");
         }
-        if !(keys.duration > 0.0 && keys.duration.is_finite()) {
-            return Err(BuildError::ClipDuration { clip: keys.name.clone(), duration: keys.duration as f32 });
+        if !(MIN_SECONDS..=MAX_SECONDS).contains(&keys.duration) {
+            return Err(BuildError::BoundDuration {
+                clip: keys.name.clone(),
+                duration: keys.duration,
+                least: MIN_SECONDS,
+                most: MAX_SECONDS,
+            });
         }
-        if !keys.rotations.iter().all(|q| q.is_finite() && q.length_squared() > 0.5)
-            || !keys.pelvis.iter().all(|p| p.is_finite())
-            || !keys.root.iter().flatten().all(|v| v.is_finite())
-        {
-            return bad("a key is not finite");
+        let unusable = |q: &DQuat| !(q.length_squared() > 0.5 && q.length_squared().is_finite());
+        if let Some(at) = keys.rotations.iter().position(unusable) {
+            return Err(BuildError::Curve {
+                clip: keys.name.clone(),
+                joint: at % joints,
+                reason: "a rotation is not finite or not of unit length",
+            });
+        }
+        if !keys.pelvis.iter().all(|p| p.is_finite()) {
+            return bad("a position of the pelvis is not finite");
+        }
+        if !keys.root.iter().flatten().all(|v| v.abs() < FARTHEST) {
+            return bad("a root is not finite, or too far away for single precision");
+        }
+        if !keys.contact.iter().flatten().all(|v| v.is_finite()) {
+            return bad("a contact weight is not finite");
         }
         let groups = (joints + 2).div_ceil(GROUP);
         let mut rows = vec![KeyGroup([0; 4 * GROUP]); count * groups];
@@ -167,6 +193,9 @@ impl BoundClip {
     }
 
     /// One key: `groups()` groups.
+    ///
+    /// # Panics
+    /// If `key` is beyond [`intervals`](Self::intervals).
     pub fn key(&self, key: usize) -> &[KeyGroup] {
         let groups = self.groups as usize;
         &self.rows[key * groups..(key + 1) * groups]

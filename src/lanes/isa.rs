@@ -24,7 +24,8 @@ pub enum Mode {
     /// Fused where the processor has it: the same bits on AVX2 and AVX-512 and for any thread count.
     #[default]
     Fast,
-    /// Never fused: the same bits everywhere, for lock-step and replays.
+    /// Never fused: given the same bound clips and transforms, frames give the same bits everywhere, for lock-step
+    /// and replays. Binding, outside of frames, takes its sines and arcs from the platform.
     Strict,
 }
 

@@ -5,7 +5,9 @@ use glam::{DMat4, DQuat, DVec3};
 use super::chains::{Source, sources};
 use super::detect;
 use super::root::{Travel, extract};
-use crate::clip::{BoundClip, KEY_RATE, MotionKeys, RawClip, RootSource, contact_weight};
+use crate::clip::{
+    BoundClip, KEY_RATE, MAX_SECONDS, MIN_SECONDS, MotionKeys, RawClip, RootSource, contact_weight,
+};
 use crate::error::BuildError;
 use crate::rig::{
     MAX_FEET, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Side, carrier, leg_length,
@@ -28,6 +30,13 @@ pub const TOLERANCE: f64 = 1.0 / 300.0;
 
 /// Most keys per second that [`bind`] goes up to.
 const MAX_RATE: f64 = 60.0;
+
+/// Keys per second that can be asked for.
+const RATES: core::ops::RangeInclusive<f64> = 1.0..=240.0;
+
+/// Most keys times joints of one clip, of source or target: an hour of 77 joints at 60 keys per second. A bound
+/// clip then takes 128 MiB.
+const MAX_JOINT_KEYS: usize = 1 << 24;
 
 /// Binds a clip to the topology of `rig`, with as many keys per second as [`TOLERANCE`] asks for: 30 or 60.
 /// The rows serve every rig of that topology; `rig` only gives the proportions by which spines of different joint
@@ -99,10 +108,12 @@ fn model_points(rig: &Rig, rotations: &[DQuat], pelvis: DVec3) -> Vec<(DVec3, DV
     model.into_iter().map(|(at, turn)| (at, at + turn * side)).collect()
 }
 
-/// Motion of a clip on the topology of `rig`, before quantisation, with about `rate` keys per second.
+/// Motion of a clip on the topology of `rig`, before quantisation, with about `rate` keys per second, 1 to 240. A
+/// clip shorter than [`MIN_SECONDS`] is a single pose, which is held for one key interval.
 ///
 /// # Errors
-/// If the clip is not valid for the source skeleton.
+/// If clip, roles or reference pose are not valid for the source skeleton, the clip is longer than [`MAX_SECONDS`] or
+/// needs too many keys, or the rate is out of range.
 pub fn motion_keys(
     source: BindSource<'_>,
     clip: &RawClip,
@@ -111,19 +122,46 @@ pub fn motion_keys(
 ) -> Result<MotionKeys, BuildError> {
     let BindSource { skeleton, roles, reference } = source;
     skeleton.validate()?;
+    roles.validate(skeleton.joints.len())?;
     clip.validate(skeleton)?;
-    if reference.models.len() != skeleton.joints.len() {
+    if reference.models.len() != skeleton.joints.len() || !reference.models.iter().all(|m| m.is_finite()) {
         return Err(BuildError::ReferencePose { have: reference.models.len(), need: skeleton.joints.len() });
     }
+    if !RATES.contains(&rate) {
+        let right = "1 to 240 keys per second can be made";
+        return Err(BuildError::Input { what: "the key rate", value: rate as f32, right });
+    }
+    let lasts = f64::from(clip.duration);
+    if lasts > MAX_SECONDS {
+        return Err(BuildError::BoundDuration {
+            clip: clip.name.clone(),
+            duration: lasts,
+            least: 0.0,
+            most: MAX_SECONDS,
+        });
+    }
     // A single pose is held for one key interval.
-    let duration = if clip.duration > 0.0 { f64::from(clip.duration) } else { 1.0 / rate };
+    let held = lasts < MIN_SECONDS;
+    let duration = if held { 1.0 / rate } else { lasts };
     // Doubled exactly when the rate is: keys at one rate are keys at the next.
     let intervals = ((duration * KEY_RATE).round().max(1.0) * (rate / KEY_RATE)).round().max(1.0) as usize;
     let count = intervals + 1;
     let step = duration / intervals as f64;
+    let most = skeleton.joints.len().max(rig.topology().len());
+    if count.saturating_mul(most) > MAX_JOINT_KEYS {
+        return Err(BuildError::ClipSize {
+            clip: clip.name.clone(),
+            keys: count,
+            joints: most,
+            limit: MAX_JOINT_KEYS,
+        });
+    }
 
+    let time = |key: usize| if held { 0.0 } else { (key as f64 * step) as f32 };
+    let reference_back: Vec<DQuat> =
+        (0..skeleton.joints.len()).map(|joint| reference.rotation(joint).inverse()).collect();
     let poses: Vec<ModelPose> =
-        (0..count).map(|key| ModelPose::at(skeleton, reference, clip, (key as f64 * step) as f32)).collect();
+        (0..count).map(|key| ModelPose::at(skeleton, &reference_back, clip, time(key))).collect();
 
     let carrier = usize::from(carrier(skeleton, roles));
     let hips = roles.joint(Role::Hips).map_or(carrier, usize::from);
@@ -131,7 +169,7 @@ pub fn motion_keys(
     let positions: Vec<DVec3> = poses.iter().map(|pose| pose.positions[carrier]).collect();
     let rotations: Vec<DQuat> = poses.iter().map(|pose| pose.since_reference[hips]).collect();
     let joint = match clip.root {
-        RootSource::Joint(joint) if usize::from(joint) < skeleton.joints.len() => {
+        RootSource::Joint(joint) => {
             let joint = usize::from(joint);
             Some((
                 poses.iter().map(|p| p.positions[joint] - reference.position(joint)).collect::<Vec<_>>(),
@@ -250,7 +288,8 @@ struct ModelPose {
 }
 
 impl ModelPose {
-    fn at(skeleton: &RawSkeleton, reference: &ReferencePose, clip: &RawClip, time: f32) -> Self {
+    /// `back`: inverse of each joint's rotation in the reference pose.
+    fn at(skeleton: &RawSkeleton, back: &[DQuat], clip: &RawClip, time: f32) -> Self {
         let locals = clip.sample(skeleton, time);
         let mut models: Vec<DMat4> = Vec::with_capacity(locals.len());
         let mut rotations: Vec<DQuat> = Vec::with_capacity(locals.len());
@@ -272,8 +311,7 @@ impl ModelPose {
                 }
             }
         }
-        let since_reference =
-            rotations.iter().enumerate().map(|(j, q)| *q * reference.rotation(j).inverse()).collect();
+        let since_reference = rotations.iter().zip(back).map(|(q, back)| *q * *back).collect();
         Self { positions: models.iter().map(|m| m.w_axis.truncate()).collect(), since_reference }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn down(positions: &[DVec3], step: f64, leg: f64) -> Vec<bool> {
 /// Rises before and falls after contact, as `contact_weight` does for authored ones.
 pub(crate) fn ramp(down: &[bool], step: f64, looping: bool) -> Vec<f32> {
     let count = down.len();
-    let cycle = count - 1;
+    let cycle = count.saturating_sub(1);
     let at = |key: isize| {
         if looping && cycle > 0 {
             down[key.rem_euclid(cycle as isize) as usize]
@@ -33,10 +33,12 @@ pub(crate) fn ramp(down: &[bool], step: f64, looping: bool) -> Vec<f32> {
     };
     (0..count as isize)
         .map(|key| {
-            let ahead =
-                (0..).map(|k| (k, k as f64 * step)).take_while(|&(_, t)| t < 0.2).find(|&(k, _)| at(key + k));
-            let behind =
-                (0..).map(|k| (k, k as f64 * step)).take_while(|&(_, t)| t < 0.1).find(|&(k, _)| at(key - k));
+            // Farther than all keys there is nothing new, however short the step.
+            let within = |reach: f64| {
+                (0..count as isize).map(|k| (k, k as f64 * step)).take_while(move |&(_, t)| t < reach)
+            };
+            let ahead = within(0.2).find(|&(k, _)| at(key + k));
+            let behind = within(0.1).find(|&(k, _)| at(key - k));
             let rise = ahead.map_or(0.0, |(_, t)| 1.0 - t / 0.2);
             let fall = behind.map_or(0.0, |(_, t)| 1.0 - t / 0.1);
             rise.max(fall) as f32

@@ -17,4 +17,4 @@ pub(crate) use skeleton::leg_length;
 pub use skeleton::{Rig, RigSource, Sole};
 pub use skin::{Skin, SkinEntry};
 pub(crate) use topology::carrier;
-pub use topology::{JointKey, LEVELS, Leg, MAX_FEET, NO_PARENT, Topology};
+pub use topology::{JointKey, Leg, MAX_FEET, NO_PARENT, Topology};

@@ -97,17 +97,37 @@ impl RawSkeleton {
         self.joints.iter().position(|joint| joint.name == name).map(|index| index as u16)
     }
 
-    /// Model-space matrices of a local pose, one per joint.
+    /// Model-space matrices of a local pose, one per joint. A parent that does not come first counts as none.
     pub fn model_matrices(&self, locals: &[Transform]) -> Vec<Mat4> {
         let mut models: Vec<Mat4> = Vec::with_capacity(self.joints.len());
         for (joint, local) in self.joints.iter().zip(locals) {
             let own = local.to_mat4();
-            models.push(match joint.parent {
-                Some(parent) => models[usize::from(parent)] * own,
+            models.push(match joint.parent.and_then(|parent| models.get(usize::from(parent))) {
+                Some(parent) => *parent * own,
                 None => own,
             });
         }
         models
+    }
+
+    /// Parent of a joint, always lower than the joint itself, whether or not the skeleton has been validated:
+    /// walks upward end.
+    pub(crate) fn parent(&self, joint: usize) -> Option<usize> {
+        self.joints.get(joint)?.parent.map(usize::from).filter(|&parent| parent < joint)
+    }
+
+    /// Per joint: true if it is `ancestor` or below it. One pass, because parents come first.
+    pub(crate) fn below(&self, ancestor: usize) -> Vec<bool> {
+        let mut below = vec![false; self.joints.len()];
+        for joint in 0..below.len() {
+            below[joint] = joint == ancestor || self.parent(joint).is_some_and(|parent| below[parent]);
+        }
+        below
+    }
+
+    /// True if `joint` is `ancestor` or below it.
+    pub(crate) fn is_below(&self, joint: usize, ancestor: usize) -> bool {
+        core::iter::successors(Some(joint), |&at| self.parent(at)).any(|at| at == ancestor)
     }
 
     /// The local rest pose, one transform per joint.

@@ -14,7 +14,7 @@ pub struct ReferencePose {
 }
 
 impl ReferencePose {
-    /// The file's rest pose.
+    /// The file's rest pose. A parent that does not come first counts as none.
     pub fn rest(skeleton: &RawSkeleton) -> Self {
         let mut models: Vec<DMat4> = Vec::with_capacity(skeleton.joints.len());
         for joint in &skeleton.joints {
@@ -23,8 +23,8 @@ impl ReferencePose {
                 joint.rest.rotation.as_dquat().normalize(),
                 joint.rest.translation.as_dvec3(),
             );
-            models.push(match joint.parent {
-                Some(parent) => models[usize::from(parent)] * rest,
+            models.push(match joint.parent.and_then(|parent| models.get(usize::from(parent))) {
+                Some(parent) => *parent * rest,
                 None => rest,
             });
         }
@@ -33,8 +33,9 @@ impl ReferencePose {
 
     /// The rest pose turned into the common stance: hips square to +Z, thighs and shins straight down, feet
     /// ahead, arms and hands out to the sides. Only directions are aligned; roll about them stays that of the
-    /// rest pose.
+    /// rest pose. Roles of joints that the skeleton lacks count as absent.
     pub fn aligned(skeleton: &RawSkeleton, roles: &RoleMap) -> Self {
+        let roles = &roles.within(skeleton.joints.len());
         let mut pose = Self::rest(skeleton);
         let find = |role| roles.joint(role).map(usize::from);
         let (Some(hips), Some(left), Some(right)) =
@@ -70,7 +71,7 @@ impl ReferencePose {
             ];
             for (joint, end, direction) in chain {
                 if let (Some(joint), Some(end)) = (joint, end)
-                    && is_below(skeleton, joint, end)
+                    && skeleton.is_below(end, joint)
                 {
                     let now = pose.position(end) - pose.position(joint);
                     if now.length() > 1e-6 {
@@ -79,7 +80,7 @@ impl ReferencePose {
                 }
             }
             if let (Some(foot), Some(toe)) = (find(Role::Foot(side)), find(Role::Toe(side)))
-                && is_below(skeleton, foot, toe)
+                && skeleton.is_below(toe, foot)
             {
                 // The heading is set ahead; the pitch of the instep is anatomy. It was turned along with
                 // the shin above, so it is taken from the rest pose, whose sole is flat.
@@ -111,8 +112,8 @@ impl ReferencePose {
             roles.spine().last().copied().map(usize::from),
             find(Role::UpperArm(Side::Left)),
             find(Role::UpperArm(Side::Right)),
-        ) && is_below(skeleton, chest, left)
-            && is_below(skeleton, chest, right)
+        ) && skeleton.is_below(left, chest)
+            && skeleton.is_below(right, chest)
         {
             let across = (self.position(left) - self.position(right)).normalize_or(DVec3::X);
             self.turn(skeleton, chest, DQuat::from_rotation_arc(across, DVec3::X));
@@ -143,7 +144,8 @@ impl ReferencePose {
 
     /// The reference pose of a sibling: a skeleton whose body has the same bones in the same axes, such as the
     /// character for which an animation-only file was made. Where the file's own rest pose is a frame of some
-    /// clip, this is the only place that knows how feet and spine stand. `None` if the bodies differ.
+    /// clip, this is the only place that knows how feet and spine stand. `None` if the bodies differ. Roles of joints
+    /// that a skeleton lacks count as absent.
     pub fn of_sibling(
         skeleton: &RawSkeleton,
         roles: &RoleMap,
@@ -151,6 +153,8 @@ impl ReferencePose {
         sibling_roles: &RoleMap,
         reference: &Self,
     ) -> Option<Self> {
+        let (roles, sibling_roles) =
+            (&roles.within(skeleton.joints.len()), &sibling_roles.within(sibling.joints.len()));
         let bones = sibling_roles.iter().map(|(_, joint)| &sibling.joints[usize::from(joint)]);
         let below =
             bones.filter(|bone| bone.parent.is_some_and(|parent| sibling_roles.role(parent).is_some()));
@@ -178,13 +182,13 @@ impl ReferencePose {
             return None;
         }
         let rest = Self::rest(skeleton);
+        let own_roles = roles.by_joint(skeleton.joints.len());
         let mut models: Vec<DMat4> = Vec::with_capacity(skeleton.joints.len());
-        for (index, joint) in skeleton.joints.iter().enumerate() {
-            let known = roles
-                .role(index as u16)
+        for (index, role) in own_roles.into_iter().enumerate() {
+            let known = role
                 .and_then(|role| sibling_roles.joint(role))
                 .and_then(|other| reference.models.get(usize::from(other)));
-            models.push(match (known, joint.parent.map(usize::from)) {
+            models.push(match (known, skeleton.parent(index)) {
                 (Some(model), _) => *model,
                 (None, Some(parent)) => models[parent] * rest.models[parent].inverse() * rest.models[index],
                 (None, None) => rest.models[index],
@@ -202,7 +206,7 @@ impl ReferencePose {
                 [Role::Foot(side), Role::Toe(side)].map(|role| roles.joint(role).map(usize::from));
             let (foot, toe) = (foot?, toe?);
             let at_rest = (rest.position(toe) - rest.position(foot)).normalize_or_zero();
-            is_below(skeleton, foot, toe).then_some((foot, toe, at_rest, rest.position(toe).y))
+            skeleton.is_below(toe, foot).then_some((foot, toe, at_rest, rest.position(toe).y))
         };
         let [Some(left), Some(right)] = Side::BOTH.map(foot) else {
             return;
@@ -217,23 +221,25 @@ impl ReferencePose {
         }
     }
 
-    /// Position of a joint, metres.
+    /// Position of a joint, metres; the origin for one that is not there.
     pub fn position(&self, joint: usize) -> DVec3 {
-        self.models[joint].w_axis.truncate()
+        self.models.get(joint).map_or(DVec3::ZERO, |model| model.w_axis.truncate())
     }
 
-    /// Model-space rotation of a joint, scale removed.
+    /// Model-space rotation of a joint, scale removed; none for one that is not there.
     pub fn rotation(&self, joint: usize) -> DQuat {
-        DQuat::from_mat4(&unscaled(self.models[joint])).normalize()
+        self.models
+            .get(joint)
+            .map_or(DQuat::IDENTITY, |model| DQuat::from_mat4(&unscaled(*model)).normalize())
     }
 
     /// Turns `joint` and all below it about the joint's own position.
     fn turn(&mut self, skeleton: &RawSkeleton, joint: usize, turn: DQuat) {
         let at = self.position(joint);
         let about = DMat4::from_translation(at) * DMat4::from_quat(turn) * DMat4::from_translation(-at);
-        for index in 0..self.models.len() {
-            if is_below(skeleton, joint, index) {
-                self.models[index] = about * self.models[index];
+        for (model, below) in self.models.iter_mut().zip(skeleton.below(joint)) {
+            if below {
+                *model = about * *model;
             }
         }
     }
@@ -245,17 +251,6 @@ fn finger_base(roles: &RoleMap, side: Side) -> Option<usize> {
         .into_iter()
         .find_map(|digit| roles.joint(Role::Finger(side, digit, 0)))
         .map(usize::from)
-}
-
-fn is_below(skeleton: &RawSkeleton, ancestor: usize, joint: usize) -> bool {
-    let mut at = Some(joint);
-    while let Some(index) = at {
-        if index == ancestor {
-            return true;
-        }
-        at = skeleton.joints[index].parent.map(usize::from);
-    }
-    false
 }
 
 fn unscaled(m: DMat4) -> DMat4 {

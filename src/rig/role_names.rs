@@ -114,7 +114,7 @@ impl<'a> Finder<'a> {
     }
 
     fn parent(&self, joint: u16) -> Option<u16> {
-        self.skeleton.joints.get(usize::from(joint)).and_then(|joint| joint.parent)
+        self.skeleton.parent(joint.into()).map(|parent| parent as u16)
     }
 
     /// The joint's ancestors, nearest first.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::BuildError;
+
 /// Side of the body, the character's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
@@ -139,6 +141,35 @@ impl RoleMap {
     /// The role of `joint`.
     pub fn role(&self, joint: u16) -> Option<Role> {
         self.pairs.iter().find(|&&(_, j)| j == joint).map(|&(r, _)| r)
+    }
+
+    /// Checks that the map is of a skeleton of so many joints.
+    ///
+    /// # Errors
+    /// [`BuildError::RoleJoint`] naming the first role whose joint is not there.
+    pub fn validate(&self, joints: usize) -> Result<(), BuildError> {
+        match self.pairs.iter().find(|&&(_, joint)| usize::from(joint) >= joints) {
+            Some(&(role, joint)) => {
+                Err(BuildError::RoleJoint { role: role.to_string(), joint: joint.into(), joints })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The part of the map whose joints a skeleton of so many joints has.
+    pub(crate) fn within(&self, joints: usize) -> Self {
+        Self { pairs: self.iter().filter(|&(_, joint)| usize::from(joint) < joints).collect() }
+    }
+
+    /// The role of each of so many joints.
+    pub(crate) fn by_joint(&self, joints: usize) -> Vec<Option<Role>> {
+        let mut roles = vec![None; joints];
+        for &(role, joint) in &self.pairs {
+            if let Some(slot) = roles.get_mut(usize::from(joint)) {
+                *slot = Some(role);
+            }
+        }
+        roles
     }
 
     /// All pairs in role order.

@@ -53,7 +53,7 @@ impl Rig {
     /// Builds topology and constants.
     ///
     /// # Errors
-    /// If skeleton or skins are not valid.
+    /// If skeleton, roles, reference pose, soles or skins are not valid, or not finite in single precision.
     pub fn build(source: &RigSource<'_>) -> Result<Self, BuildError> {
         let skeleton = &source.character.skeleton;
         let (topology, order) = Topology::of(skeleton, source.roles)?;
@@ -67,7 +67,7 @@ impl Rig {
         }
         let positions: Vec<DVec3> = order.iter().map(|&joint| reference.position(joint.into())).collect();
         let rotations = order.iter().map(|&joint| reference.rotation(joint.into())).collect();
-        let offsets = topology
+        let offsets: Vec<[f32; 3]> = topology
             .parents()
             .iter()
             .enumerate()
@@ -76,6 +76,12 @@ impl Rig {
                 (positions[at] - parent).as_vec3().to_array()
             })
             .collect();
+        // What single precision cannot hold would turn up as infinity in every frame.
+        for ((&joint, at), offset) in order.iter().zip(&positions).zip(&offsets) {
+            if !(at.as_vec3().is_finite() && offset.iter().all(|value| value.is_finite())) {
+                return Err(too_far(skeleton, joint));
+            }
+        }
         let mut position = vec![0u16; order.len()];
         for (at, &joint) in order.iter().enumerate() {
             position[usize::from(joint)] = at as u16;
@@ -88,14 +94,23 @@ impl Rig {
             skins.push(Skin::of_joints(reference, &order));
         }
         let leg = leg_length(skeleton, source.roles, reference) as f32;
-        let soles = topology
-            .legs()
-            .iter()
-            .map(|leg| {
-                let given = source.soles[if leg.side == Side::Left { 0 } else { 1 }];
-                given.unwrap_or_else(|| estimate_sole(&positions, leg.foot, leg.toe))
-            })
-            .collect();
+        if !leg.is_finite() {
+            return Err(too_far(skeleton, order[usize::from(topology.pelvis())]));
+        }
+        let mut soles = Vec::new();
+        for leg in topology.legs() {
+            let given = source.soles[if leg.side == Side::Left { 0 } else { 1 }];
+            let sole = given.unwrap_or_else(|| estimate_sole(&positions, leg.foot, leg.toe));
+            if let Some(&value) = sole.heel.iter().chain(&sole.ball).find(|value| !value.is_finite()) {
+                let what = if leg.side == Side::Left {
+                    "the sole of the left foot"
+                } else {
+                    "the sole of the right foot"
+                };
+                return Err(BuildError::Input { what, value, right: "heel and ball must be finite" });
+            }
+            soles.push(sole);
+        }
         let name = source.character.name.clone();
         Ok(Self { name, topology, order, offsets, rotations, positions, leg, soles, skins })
     }
@@ -144,6 +159,12 @@ impl Rig {
     pub fn skins(&self) -> &[Skin] {
         &self.skins
     }
+}
+
+fn too_far(skeleton: &RawSkeleton, joint: u16) -> BuildError {
+    let index = usize::from(joint);
+    let joint = skeleton.joints.get(index).map(|joint| joint.name.clone()).unwrap_or_default();
+    BuildError::ReferenceRange { joint, index }
 }
 
 /// `|thigh| + |shin|` from bone offsets, mean of both sides.

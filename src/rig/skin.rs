@@ -57,7 +57,13 @@ impl Skin {
             let c = DMat4::from_translation(-reference.position(usize::from(joint)))
                 * model
                 * inverse_bind.as_dmat4();
-            entries.push(entry(at, c));
+            let entry = entry(at, c);
+            let scale = entry.rotation_scale.map_or(1.0, |(_, scale)| scale);
+            let values = entry.linear.as_flattened().iter().chain(&entry.offset).chain([&scale]);
+            if !values.copied().all(f32::is_finite) {
+                return Err(BuildError::NonFiniteInverseBind { skin: raw.name.clone(), joint: joint.into() });
+            }
+            entries.push(entry);
         }
         Ok(Self { name: raw.name.clone(), entries })
     }

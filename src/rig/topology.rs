@@ -9,9 +9,6 @@ pub const NO_PARENT: u16 = u16::MAX;
 /// Most feet of one topology.
 pub const MAX_FEET: usize = 2;
 
-/// Levels of detail that joints are sorted by: body, helpers and twist, fingers and face.
-pub const LEVELS: u8 = 3;
-
 /// What identifies a joint across rigs of one topology.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JointKey {
@@ -55,28 +52,34 @@ impl Topology {
     /// The topology of a skeleton, and for each of its joints the joint of the skeleton.
     ///
     /// # Errors
-    /// If the skeleton is not valid.
+    /// If the skeleton is not valid, or the roles are those of another one.
     pub fn of(skeleton: &RawSkeleton, roles: &RoleMap) -> Result<(Self, Vec<u16>), BuildError> {
         skeleton.validate()?;
         let count = skeleton.joints.len();
+        roles.validate(count)?;
+        let role = roles.by_joint(count);
+        // Parents come first: from the last joint on, each tells its parent that it carries the body.
+        let mut carries: Vec<bool> = role
+            .iter()
+            .map(|role| role.is_some_and(|role| !matches!(role, Role::Finger(..) | Role::Twist(..))))
+            .collect();
+        for joint in (0..count).rev() {
+            if let Some(parent) = skeleton.parent(joint) {
+                carries[parent] |= carries[joint];
+            }
+        }
         let mut levels = vec![0u8; count];
-        for (index, joint) in skeleton.joints.iter().enumerate() {
-            let own = match roles.role(index as u16) {
+        for index in 0..count {
+            let own = match role[index] {
                 Some(Role::Finger(..)) => 2,
                 Some(Role::Twist(..)) => 1,
                 Some(_) => 0,
                 None if roles.is_empty() => 0,
                 // Ancestors of the body carry it; all else is a helper.
-                None if roles.iter().any(|(role, j)| {
-                    !matches!(role, Role::Finger(..) | Role::Twist(..))
-                        && is_ancestor(skeleton, index as u16, j)
-                }) =>
-                {
-                    0
-                }
+                None if carries[index] => 0,
                 None => 1,
             };
-            let parent = joint.parent.map_or(0, |parent| levels[usize::from(parent)]);
+            let parent = skeleton.parent(index).map_or(0, |parent| levels[parent]);
             levels[index] = own.max(parent);
         }
         let mut order: Vec<u16> = (0..count as u16).collect();
@@ -87,7 +90,7 @@ impl Topology {
         }
         let keys = order
             .iter()
-            .map(|&joint| match roles.role(joint) {
+            .map(|&joint| match role[usize::from(joint)] {
                 Some(role) => JointKey::Role(role),
                 None => JointKey::Named(skeleton.joints[usize::from(joint)].name.clone()),
             })
@@ -152,17 +155,6 @@ impl Topology {
     }
 }
 
-fn is_ancestor(skeleton: &RawSkeleton, ancestor: u16, of: u16) -> bool {
-    let mut at = Some(of);
-    while let Some(joint) = at {
-        if joint == ancestor {
-            return true;
-        }
-        at = skeleton.joints[usize::from(joint)].parent;
-    }
-    false
-}
-
 /// Lowest joint above or at hips, thighs and spine. In most rigs it is the hips; where thighs and hips are
 /// siblings it is their parent. Without roles: the first joint that branches, below the root with most joints.
 pub(crate) fn carrier(skeleton: &RawSkeleton, roles: &RoleMap) -> u16 {
@@ -171,33 +163,34 @@ pub(crate) fn carrier(skeleton: &RawSkeleton, roles: &RoleMap) -> u16 {
         .filter_map(|&role| roles.joint(role))
         .collect();
     if let Some(&first) = members.first() {
-        let mut at = first;
-        while !members.iter().all(|&member| is_ancestor(skeleton, at, member)) {
-            match skeleton.joints[usize::from(at)].parent {
-                Some(parent) => at = parent,
-                None => break,
+        let up = |joint: u16| core::iter::successors(Some(usize::from(joint)), |&at| skeleton.parent(at));
+        let mut met = vec![0; skeleton.joints.len()];
+        for joint in members.iter().flat_map(|&member| up(member)) {
+            if let Some(met) = met.get_mut(joint) {
+                *met += 1;
             }
         }
-        return at;
+        let common = up(first).find(|&joint| met.get(joint) == Some(&members.len()));
+        return common.or_else(|| up(first).last()).map_or(first, |joint| joint as u16);
     }
-    let children = |of: u16| -> Vec<u16> {
-        (0..skeleton.joints.len() as u16)
-            .filter(|&j| skeleton.joints[usize::from(j)].parent == Some(of))
-            .collect()
-    };
-    let weight = |root: u16| {
-        (0..skeleton.joints.len() as u16).filter(|&joint| is_ancestor(skeleton, root, joint)).count()
-    };
-    let mut at = (0..skeleton.joints.len() as u16)
-        .filter(|&joint| skeleton.joints[usize::from(joint)].parent.is_none())
-        .max_by_key(|&root| (weight(root), core::cmp::Reverse(root)))
-        .unwrap_or(0);
-    loop {
-        match children(at).as_slice() {
-            [only] => at = *only,
-            _ => return at,
+    let count = skeleton.joints.len();
+    // Of the joints at and below each, and of its children: how many, and the last one.
+    let (mut weight, mut children, mut child) = (vec![1usize; count], vec![0usize; count], vec![0; count]);
+    for joint in (0..count).rev() {
+        if let Some(parent) = skeleton.parent(joint) {
+            weight[parent] += weight[joint];
+            children[parent] += 1;
+            child[parent] = joint;
         }
     }
+    let mut at = (0..count)
+        .filter(|&joint| skeleton.parent(joint).is_none())
+        .max_by_key(|&root| (weight[root], core::cmp::Reverse(root)))
+        .unwrap_or(0);
+    while children.get(at) == Some(&1) {
+        at = child[at];
+    }
+    at as u16
 }
 
 fn legs(roles: &RoleMap, position: &[u16], parents: &[u16], pelvis: u16) -> Vec<Leg> {
