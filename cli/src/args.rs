@@ -99,8 +99,8 @@ pub struct StressArgs {
     #[arg(long, default_value_t = 5.0, allow_negative_numbers = true, value_parser = seconds)]
     pub seconds: f32,
     /// Worker threads; 0 takes every core.
-    #[arg(long, default_value_t = 0)]
-    pub threads: usize,
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub threads: u16,
     /// What they walk on.
     #[arg(long, value_enum, default_value = "hills-and-steps")]
     pub ground: GroundName,
@@ -148,8 +148,8 @@ pub struct BenchArgs {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub characters: u32,
     /// Worker threads; 0 takes every core.
-    #[arg(long, default_value_t = 1)]
-    pub threads: usize,
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub threads: u16,
     /// Never fused arithmetic: the same bits on every processor.
     #[arg(long)]
     pub strict: bool,

@@ -71,7 +71,7 @@ fn options(args: &BenchArgs) -> Result<BenchOptions, Failure> {
         config: CrowdConfig { simd: Simd::new(isa, mode), format, ..CrowdConfig::default() },
         ..named
     };
-    let threads = if args.threads == 0 { cores } else { args.threads };
+    let threads = if args.threads == 0 { cores } else { args.threads.into() };
     Ok(BenchOptions { scene, threads, effort: Effort { runs: args.runs as usize, ..Effort::PUBLISHED } })
 }
 

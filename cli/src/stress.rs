@@ -27,7 +27,7 @@ pub fn run(options: &StressArgs, json: bool) -> Result<(), Failure> {
     }
     let run = RunOptions {
         seconds: f64::from(options.seconds),
-        threads: threads(options.threads),
+        threads: threads(options.threads.into()),
         judged: options.judged,
         ..RunOptions::default()
     };

@@ -46,6 +46,8 @@ fn wrong_usage_ends_with_2_and_says_what_is_right() {
         (vec!["render", "--turn", "inf"], "degrees"),
         (vec!["bench", "--uniform", "--rigs", "4"], "cannot be used with"),
         (vec!["bench", "--palette", "5x5"], "3x4"),
+        (vec!["bench", "--threads", "100000"], "1024"),
+        (vec!["stress", "--threads", "100000"], "1024"),
         (vec!["inspect"], "<FILE>"),
     ] {
         let output = throng(&arguments);
