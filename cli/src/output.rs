@@ -78,9 +78,17 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Prints text to stdout; a reader that closes the pipe early is no error of ours.
+/// Prints text to stdout; a reader that closes the pipe early is no error of ours. Anything else that loses the
+/// report ends the command as an output that could not be written.
 pub fn say(text: impl fmt::Display) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    let mut stdout = std::io::stdout();
+    if let Err(error) = writeln!(stdout, "{text}").and_then(|()| stdout.flush())
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        let failure = Failure::Output { path: "stdout".into(), what: format!("cannot be written: {error}") };
+        report(&failure, false);
+        std::process::exit(failure.code().into());
+    }
 }
 
 /// Prints a warning to stderr.
@@ -113,23 +121,56 @@ pub fn report(failure: &Failure, json: bool) {
     }
 }
 
-/// Refuses to replace an input, however its path is spelt.
+/// First bytes of every PNG file.
+const PNG: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
+
+/// Refuses to replace an input, however its path is spelt, a file that an input refers to, or anything that is no
+/// picture.
 pub fn refuse_inputs(output: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
     let Ok(target) = fs::canonicalize(output) else {
         return Ok(());
     };
-    if inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == target)) {
-        return Err(Failure::usage(
-            format!("{} is an input; it will not be overwritten", output.display()),
-            "choose another name with -o",
-        ));
+    let refused = |what: &str| {
+        let what = format!("{} {what}; it will not be overwritten", output.display());
+        Err(Failure::usage(what, "choose another name with -o"))
+    };
+    if !target.is_file() {
+        let what = "this is no regular file".to_owned();
+        return Err(Failure::Output { path: output.to_owned(), what });
+    }
+    for input in inputs.iter().filter_map(|input| fs::canonicalize(input).ok()) {
+        if input == target {
+            return refused("is an input");
+        }
+        // A glTF document names its buffers and textures, which lie beside or below it.
+        let below = input.parent().and_then(|folder| target.strip_prefix(folder).ok());
+        if let (Some(below), Ok(document)) = (below, fs::read(&input)) {
+            let name = below.to_string_lossy().replace('\\', "/");
+            let encoded = name.replace(' ', "%20");
+            if [name, encoded].iter().any(|name| contains(&document, name.as_bytes())) {
+                return refused("belongs to an input");
+            }
+        }
+    }
+    let starts = fs::File::open(&target).and_then(|mut file| {
+        let mut first = [0; PNG.len()];
+        std::io::Read::read_exact(&mut file, &mut first).map(|()| first)
+    });
+    if !matches!(starts, Ok(PNG)) && fs::metadata(&target).is_ok_and(|data| data.len() > 0) {
+        return refused("exists and is no picture");
     }
     Ok(())
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
 }
 
 /// Writes `bytes` beside `path` and renames, so that no reader ever meets half a file.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |what: String| Failure::Output { path: path.to_owned(), what };
+    // Through a link, not over it.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().ok_or_else(|| failed("this is not a file name".into()))?;
     let mut part = name.to_owned();
     part.push(format!(".{}.part", std::process::id()));

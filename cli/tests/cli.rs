@@ -235,3 +235,28 @@ fn bench_reports_every_figure_and_its_ratio_is_baseline_over_frame() {
     // No bar where nobody watches.
     assert_eq!(stderr(&output).is_empty(), valid, "{}", stderr(&output));
 }
+
+/// A picture never replaces what an input is made of, nor a file that is no picture.
+#[test]
+fn render_overwrites_neither_buffers_of_an_input_nor_files_of_another_kind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let gltf = folder.path().join("body.gltf");
+    let buffer = folder.path().join("body.bin");
+    let notes = folder.path().join("notes.txt");
+    std::fs::write(&gltf, r#"{"asset":{"version":"2.0"},"buffers":[{"uri":"body.bin","byteLength":4}]}"#)
+        .expect("written");
+    std::fs::write(&buffer, [1, 2, 3, 4]).expect("written");
+    std::fs::write(&notes, "keep me").expect("written");
+    for target in [&buffer, &notes] {
+        let before = std::fs::read(target).expect("there");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_throng"))
+            .args(["render", "--frames", "1", "--character"])
+            .arg(&gltf)
+            .arg("-o")
+            .arg(target)
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(std::fs::read(target).expect("still there"), before);
+    }
+}
