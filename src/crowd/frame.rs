@@ -248,7 +248,7 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     if until == Stage::Palette
         && let Some((rig, skin)) = block.shared_key()
     {
-        // Model pass and palette in one go: 12 % of the frame (ARCHITECTURE.md, experiments).
+        // Model pass and palette in one go: see ARCHITECTURE.md, experiments.
         write_key(shared, block, Some(pass), scratch, rig, skin);
     } else if until >= Stage::Model {
         model::model(simd, pass, pose);

@@ -152,7 +152,7 @@ per_isa! {
 }
 
 /// Cells of all probes first, so that all their lines are on the way before the first is waited for; then corners,
-/// one lane after the other, since two of the instruction sets have no gathers.
+/// one lane after the other: the portable set has no gathers, and those of the others have not been measured here.
 #[inline(always)]
 fn probe_kernel<L: Lanes>(field: &HeightField, probes: &mut Probes) {
     let mut first = [[0usize; BLOCK]; PROBES];
