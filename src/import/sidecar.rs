@@ -132,14 +132,23 @@ impl Sidecar {
     /// As [`Self::load`].
     pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>, ImportError> {
         let path = path.as_ref();
-        let all = |bytes: Vec<u8>| -> Result<Vec<Self>, Refusal> {
-            if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-                parse::<Vec<File>>(&bytes)?.into_iter().map(Self::new).collect()
-            } else {
-                Ok(vec![Self::new(parse(&bytes)?)?])
-            }
-        };
-        read(path).and_then(all).map_err(|kind| refuse(path, kind))
+        read(path).and_then(|bytes| Self::all(&bytes)).map_err(|kind| refuse(path, kind))
+    }
+
+    /// Contacts of one clip, or of a list of clips, from memory.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Self>, ImportError> {
+        Self::all(bytes).map_err(|kind| refuse(Path::new("<bytes>"), kind))
+    }
+
+    fn all(bytes: &[u8]) -> Result<Vec<Self>, Refusal> {
+        if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+            parse::<Vec<File>>(bytes)?.into_iter().map(Self::new).collect()
+        } else {
+            Ok(vec![Self::new(parse(bytes)?)?])
+        }
     }
 
     fn new(file: File) -> Result<Self, Refusal> {

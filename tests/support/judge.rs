@@ -1,0 +1,127 @@
+//! What must hold of every input of every importer, whether it is accepted or refused.
+
+use throng::import::{FootMarks, ImportError, Imported, Refusal, Sidecar, gltf, inspect};
+use throng::rig::Transform;
+
+use super::memory::bounded;
+
+/// Most memory that an import takes: bytes for each byte of input, and bytes beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    pub per_byte: usize,
+    pub base: usize,
+}
+
+impl Bound {
+    fn of(self, input: usize) -> usize {
+        self.per_byte * input + self.base
+    }
+}
+
+/// Of `gltf::load_bytes`, the data of its buffers included.
+pub const GLTF: Bound = Bound { per_byte: 8, base: 16 << 20 };
+/// Of `Sidecar::from_bytes`.
+pub const SIDECAR: Bound = Bound { per_byte: 16, base: 16 << 10 };
+
+/// What came of an input.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict {
+    pub accepted: bool,
+    /// Most bytes in use at a time.
+    pub peak: usize,
+}
+
+impl Verdict {
+    fn of<T>((result, peak): (Result<T, ImportError>, usize), check: impl FnOnce(T)) -> Self {
+        let accepted = result.is_ok();
+        match result {
+            Ok(value) => check(value),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+        Self { accepted, peak }
+    }
+}
+
+/// A GLB or a glTF document. Text, a zero byte and more is put together to a GLB of the two parts, so that changes
+/// of either need not come with those of the lengths in its headers.
+pub fn gltf(input: &[u8]) -> Verdict {
+    let assembled;
+    let bytes = match input.iter().position(|&byte| byte == 0) {
+        Some(at) if input.first() == Some(&b'{') => {
+            assembled = glb(&input[..at], &input[at + 1..]);
+            &assembled
+        }
+        _ => input,
+    };
+    let limit = GLTF.of(bytes.len());
+    let (mut result, mut peak) = bounded(limit, || gltf::load_bytes(bytes, None));
+    if let Err(ImportError { kind: Refusal::InverseBindCount { .. }, .. }) = result {
+        (result, peak) =
+            bounded(limit, || gltf::load_bytes_with(bytes, None, &gltf::ImportOptions { lenient: true }));
+    }
+    Verdict::of((result, peak), |imported| sound(&imported))
+}
+
+/// A GLB of a document and a binary chunk.
+pub fn glb(json: &[u8], binary: &[u8]) -> Vec<u8> {
+    let mut out = b"glTF\x02\0\0\0\0\0\0\0".to_vec();
+    for (part, kind, padding) in [(json, b"JSON", b' '), (binary, b"BIN\0", 0)] {
+        out.extend((part.len().next_multiple_of(4) as u32).to_le_bytes());
+        out.extend(kind);
+        out.extend(part);
+        out.resize(out.len().next_multiple_of(4), padding);
+    }
+    let total = out.len() as u32;
+    out[8..12].copy_from_slice(&total.to_le_bytes());
+    out
+}
+
+/// Contacts of one clip or of several.
+pub fn sidecar(input: &[u8]) -> Verdict {
+    let read = bounded(SIDECAR.of(input.len()), || Sidecar::from_bytes(input));
+    Verdict::of(read, |sidecars| {
+        for sidecar in sidecars {
+            assert!(sidecar.root_speed.is_none_or(f32::is_finite));
+            for FootMarks { ball, heel, ball_down, heel_down } in &sidecar.feet {
+                for mark in [ball, heel].into_iter().flatten() {
+                    assert!(mark.offset.is_finite() && mark.low_level.is_finite());
+                }
+                for interval in ball_down.iter().chain(heel_down) {
+                    assert!(interval.start.is_finite() && interval.end.is_finite());
+                }
+            }
+        }
+    })
+}
+
+/// What must hold of anything that loads.
+pub fn sound(imported: &Imported) {
+    let skeleton = &imported.character.skeleton;
+    if !skeleton.joints.is_empty() {
+        skeleton.validate().expect("a valid skeleton");
+    }
+    imported.roles.validate(skeleton.joints.len()).expect("roles of these joints");
+    for clip in &imported.clips {
+        clip.validate(skeleton).expect("a valid clip");
+        for part in [0.0, 0.37, 1.0] {
+            let pose = clip.sample(skeleton, clip.duration * part);
+            assert!(pose.iter().all(Transform::is_finite), "a pose of {:?}", clip.name);
+        }
+    }
+    for skin in &imported.character.skins {
+        assert_eq!(skin.joints.len(), skin.inverse_binds.len());
+        assert!(skin.inverse_binds.iter().all(|bind| bind.is_finite()));
+        assert!(skin.joints.iter().all(|&joint| usize::from(joint) < skeleton.joints.len()));
+    }
+    for mesh in &imported.character.meshes {
+        let entries = imported.character.skins[mesh.skin].joints.len();
+        let vertices = mesh.positions.len();
+        assert_eq!([mesh.normals.len(), mesh.joints.len(), mesh.weights.len()], [vertices; 3]);
+        assert!(mesh.indices.iter().all(|&vertex| (vertex as usize) < vertices));
+        assert!(mesh.joints.iter().flatten().all(|&joint| usize::from(joint) < entries));
+        assert!(mesh.weights.iter().all(|weights| (weights.iter().sum::<f32>() - 1.0).abs() < 1e-4));
+        assert!(mesh.positions.iter().chain(&mesh.normals).flatten().all(|value| value.is_finite()));
+    }
+    let _ = inspect(imported);
+    assert!(imported.report.warnings.iter().all(|warning| !warning.to_string().is_empty()));
+}

@@ -1,0 +1,23 @@
+//! The first inputs of every fuzz target: small valid files, made here.
+
+mod gltf;
+mod sidecar;
+
+use super::judge::{self, Verdict};
+
+/// Inputs with their names.
+type Seeds = Vec<(&'static str, Vec<u8>)>;
+
+/// A fuzz target: its judge and its first inputs.
+pub struct Target {
+    pub name: &'static str,
+    pub judge: fn(&[u8]) -> Verdict,
+    pub seeds: Seeds,
+}
+
+pub fn targets() -> Vec<Target> {
+    vec![
+        Target { name: "gltf", judge: judge::gltf, seeds: gltf::seeds() },
+        Target { name: "sidecar", judge: judge::sidecar, seeds: sidecar::seeds() },
+    ]
+}
