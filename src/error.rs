@@ -55,8 +55,10 @@ pub enum BuildError {
         /// Joints of the skeleton.
         joints: usize,
     },
-    /// A joint of the reference pose is farther away than single precision can tell.
-    #[error("joint {index} \"{joint}\" is too far away in the reference pose for single precision")]
+    /// A joint of the reference pose is too far away for single precision.
+    #[error(
+        "joint {index} \"{joint}\" is 1e6 m or more away in the reference pose, too far for single precision"
+    )]
     ReferenceRange {
         /// Name of the joint.
         joint: String,
@@ -133,8 +135,8 @@ pub enum BuildError {
         /// The joint.
         joint: usize,
     },
-    /// NaN or infinity in an inverse bind matrix.
-    #[error("the inverse bind matrix of joint {joint} in skin \"{skin}\" is not finite")]
+    /// NaN or infinity in an inverse bind matrix, or values that a frame's products could turn into it.
+    #[error("the inverse bind matrix of joint {joint} in skin \"{skin}\" is not finite, or above 1e12")]
     NonFiniteInverseBind {
         /// Name of the skin.
         skin: String,

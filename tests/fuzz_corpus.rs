@@ -4,12 +4,16 @@
 #[path = "support/gltf_builder.rs"]
 #[allow(dead_code)]
 mod builder;
+#[path = "support/bytes.rs"]
+mod bytes;
 #[path = "support/judge.rs"]
 mod judge;
 #[path = "support/memory.rs"]
 mod memory;
 #[path = "support/seeds/mod.rs"]
 mod seeds;
+#[path = "support/world.rs"]
+mod world;
 
 use std::path::PathBuf;
 

@@ -462,3 +462,23 @@ fn reference_poses_beyond_single_precision_are_refused() {
     let result = Rig::build(&RigSource::new(&far, &RoleMap::new()));
     assert!(matches!(result, Err(BuildError::ReferenceRange { .. })), "{result:?}");
 }
+
+/// Finite in single precision, and infinite as soon as a frame multiplies it.
+#[test]
+fn a_body_or_skin_out_of_all_scale_is_refused() {
+    for (far, loads) in [(9.9e5, true), (1.1e6, false), (1e37, false)] {
+        let mut body = chain(3);
+        body.skeleton.joints[2].rest.translation = Vec3::NEG_Z * far;
+        let result = Rig::build(&RigSource::new(&body, &RoleMap::new()));
+        assert_eq!(result.is_ok(), loads, "{result:?}");
+        assert!(loads || matches!(result, Err(BuildError::ReferenceRange { index: 2, .. })));
+    }
+    for (scale, loads) in [(1e-6, true), (1e11, true), (1e13, false), (3e38, false)] {
+        let mut body = chain(2);
+        let inverse_binds = vec![glam::Mat4::IDENTITY, glam::Mat4::from_scale(Vec3::splat(scale))];
+        body.skins.push(throng::rig::RawSkin { name: "skin".into(), joints: vec![0, 1], inverse_binds });
+        let result = Rig::build(&RigSource::new(&body, &RoleMap::new()));
+        assert_eq!(result.is_ok(), loads, "{result:?}");
+        assert!(loads || matches!(result, Err(BuildError::NonFiniteInverseBind { joint: 1, .. })));
+    }
+}

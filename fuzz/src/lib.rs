@@ -1,9 +1,13 @@
 //! What fuzz targets share. The judges are those of the tests, which replay the corpus on a stable toolchain.
 
+#[path = "../../tests/support/bytes.rs"]
+mod bytes;
 #[path = "../../tests/support/judge.rs"]
 pub mod judge;
 #[path = "../../tests/support/memory.rs"]
 pub mod memory;
+#[path = "../../tests/support/world.rs"]
+mod world;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -5,6 +5,10 @@ use glam::{DQuat, DVec3, Vec3};
 use super::{RawCharacter, RawSkeleton, ReferencePose, Role, RoleMap, Side, Skin, Topology};
 use crate::error::BuildError;
 
+/// Farthest that a part of a body may be from its origin, metres. Beyond, single precision is no help, and what is
+/// multiplied in a frame would not stay finite.
+const FARTHEST: f64 = 1e6;
+
 /// Where the heel and the ball of a foot touch the ground, relative to the ankle joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sole {
@@ -53,7 +57,8 @@ impl Rig {
     /// Builds topology and constants.
     ///
     /// # Errors
-    /// If skeleton, roles, reference pose, soles or skins are not valid, or not finite in single precision.
+    /// If skeleton, roles, reference pose, soles or skins are not valid, or a part of the body is farther than 1e6 m
+    /// from its origin.
     pub fn build(source: &RigSource<'_>) -> Result<Self, BuildError> {
         let skeleton = &source.character.skeleton;
         let (topology, order) = Topology::of(skeleton, source.roles)?;
@@ -76,9 +81,9 @@ impl Rig {
                 (positions[at] - parent).as_vec3().to_array()
             })
             .collect();
-        // What single precision cannot hold would turn up as infinity in every frame.
-        for ((&joint, at), offset) in order.iter().zip(&positions).zip(&offsets) {
-            if !(at.as_vec3().is_finite() && offset.iter().all(|value| value.is_finite())) {
+        // What is farther turns up in every frame as rounding, and in the end as infinity.
+        for (&joint, at) in order.iter().zip(&positions) {
+            if at.abs().max_element() >= FARTHEST {
                 return Err(too_far(skeleton, joint));
             }
         }
@@ -94,20 +99,22 @@ impl Rig {
             skins.push(Skin::of_joints(reference, &order));
         }
         let leg = leg_length(skeleton, source.roles, reference) as f32;
-        if !leg.is_finite() {
-            return Err(too_far(skeleton, order[usize::from(topology.pelvis())]));
-        }
         let mut soles = Vec::new();
         for leg in topology.legs() {
             let given = source.soles[if leg.side == Side::Left { 0 } else { 1 }];
             let sole = given.unwrap_or_else(|| estimate_sole(&positions, leg.foot, leg.toe));
-            if let Some(&value) = sole.heel.iter().chain(&sole.ball).find(|value| !value.is_finite()) {
+            if let Some(&value) = sole
+                .heel
+                .iter()
+                .chain(&sole.ball)
+                .find(|value| value.is_nan() || f64::from(value.abs()) >= FARTHEST)
+            {
                 let what = if leg.side == Side::Left {
                     "the sole of the left foot"
                 } else {
                     "the sole of the right foot"
                 };
-                return Err(BuildError::Input { what, value, right: "heel and ball must be finite" });
+                return Err(BuildError::Input { what, value, right: "heel and ball must be within 1e6 m" });
             }
             soles.push(sole);
         }

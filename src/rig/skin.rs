@@ -5,6 +5,9 @@ use glam::{DMat4, DQuat, DVec3};
 use super::{RawSkin, ReferencePose};
 use crate::error::BuildError;
 
+/// Largest constant of a skin, far above what units and scales of files ask for: a frame's products stay finite.
+const LARGEST: f32 = 1e12;
+
 /// What stands between a joint's motion and its skinning matrix:
 /// `S = T(x) R(G) C`, with `C = T(-reference position) * reference * inverse bind`.
 ///
@@ -60,7 +63,7 @@ impl Skin {
             let entry = entry(at, c);
             let scale = entry.rotation_scale.map_or(1.0, |(_, scale)| scale);
             let values = entry.linear.as_flattened().iter().chain(&entry.offset).chain([&scale]);
-            if !values.copied().all(f32::is_finite) {
+            if !values.copied().all(|value| value.abs() < LARGEST) {
                 return Err(BuildError::NonFiniteInverseBind { skin: raw.name.clone(), joint: joint.into() });
             }
             entries.push(entry);

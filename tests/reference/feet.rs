@@ -196,7 +196,7 @@ impl Pelvis {
             .zip(&rises)
             .map(|((_, target), rise)| highest + (rise - highest) * target.say)
             .fold(highest, f64::min);
-        let jump = if fresh { 0.0 } else { root_y - self.last_height };
+        let jump = if fresh { self.offset } else { root_y - self.last_height };
         let before = (self.offset - jump).clamp(-bound, bound);
         // No ground at all: back to the animation.
         let grounded = targets.iter().any(|(_, target)| target.hit);

@@ -94,6 +94,11 @@ pub fn sidecar(input: &[u8]) -> Verdict {
     })
 }
 
+/// A skeleton, a clip and a crowd out of bytes: see [`world`](super::world).
+pub fn bind(input: &[u8]) -> Verdict {
+    Verdict { accepted: super::world::world(input), peak: 0 }
+}
+
 /// What must hold of anything that loads.
 pub fn sound(imported: &Imported) {
     let skeleton = &imported.character.skeleton;

@@ -331,8 +331,8 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &
             lowest = lowest.min(lerp(highest, offsets[index], targets[index].say));
         }
         let bound = leg_length * L::splat(0.5);
-        let jump = L::select(fresh, L::zero(), root_y - L::load(&block.last_height, at));
-        let before = (L::load(&block.pelvis, at) - jump).clamp(-bound, bound);
+        let jump = root_y - L::load(&block.last_height, at);
+        let before = L::select(fresh, L::zero(), L::load(&block.pelvis, at) - jump).clamp(-bound, bound);
         // In flight over ground it holds its height; where there is none, or no leg, it goes back to the animation.
         let wanted = L::select(grounded, lerp(before, lowest, say), L::zero()).clamp(-bound, bound);
         let follow = L::one() - exp_neg(L::splat(dt / PELVIS_TIME));

@@ -1,5 +1,6 @@
 //! The first inputs of every fuzz target: small valid files, made here.
 
+mod bind;
 mod gltf;
 mod sidecar;
 
@@ -17,6 +18,7 @@ pub struct Target {
 
 pub fn targets() -> Vec<Target> {
     vec![
+        Target { name: "bind", judge: judge::bind, seeds: bind::seeds() },
         Target { name: "gltf", judge: judge::gltf, seeds: gltf::seeds() },
         Target { name: "sidecar", judge: judge::sidecar, seeds: sidecar::seeds() },
     ]

@@ -1,0 +1,307 @@
+//! Twin crowds: in one, a character is handed something that is not finite, huge or nonsense. It is refused or stays
+//! with that character; all others have the same bits in both.
+
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use throng::clip::BoundClip;
+use throng::content::{self, BodyPlan, ClipKind, RigKind};
+use throng::crowd::{
+    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlane, HitPlanes, PROBES, PaletteFormat, Play,
+    Probes, Roots, Serial, Stage, WorldTransform,
+};
+use throng::lanes::Simd;
+use throng::retarget::{BindSource, bind};
+use throng::rig::Rig;
+
+const DT: f32 = 1.0 / 30.0;
+const LEVEL: FlatGround = FlatGround { height: 0.0 };
+/// Two full blocks and one that adults and children share.
+const PEOPLE: usize = 40;
+/// One in a full block, one in the shared one.
+const VICTIMS: [usize; 2] = [5, 39];
+
+/// Rigs of an adult and a child, and clips that stand, walk and turn.
+fn bodies() -> &'static ([Rig; 2], [BoundClip; 3]) {
+    static BODIES: OnceLock<([Rig; 2], [BoundClip; 3])> = OnceLock::new();
+    BODIES.get_or_init(|| {
+        let plans = [BodyPlan::adult(), BodyPlan::child()];
+        let built = plans.map(|plan| content::character(RigKind::Biped, &plan));
+        let rigs = built.each_ref().map(|built| Rig::build(&built.rig_source()).expect("rig"));
+        let (adult, reference) = (&built[0], built[0].reference());
+        let source =
+            BindSource { skeleton: &adult.character.skeleton, roles: &adult.roles, reference: &reference };
+        let clips = [ClipKind::Idle, ClipKind::Walk, ClipKind::TurnLeft]
+            .map(|kind| bind(source, &content::clip(kind, adult), &rigs[0]).expect("bound"));
+        (rigs, clips)
+    })
+}
+
+struct People {
+    crowd: Crowd,
+    handles: Vec<Handle>,
+    plays: [Play; 3],
+}
+
+impl People {
+    fn new(format: PaletteFormat) -> Self {
+        let (rigs, clips) = bodies();
+        let mut crowd = Crowd::new(CrowdConfig { format, ..CrowdConfig::default() });
+        let rigs = rigs.each_ref().map(|rig| crowd.add_rig(rig.clone()).expect("rig"));
+        let plays = clips.each_ref().map(|clip| Play::new(crowd.add_clip(clip.clone()).expect("clip")));
+        let handles = (0..PEOPLE)
+            .map(|k| {
+                let place = WorldTransform::standing(k as f32, 0.0, 0.1 * k as f32);
+                let own = [Play { time: 0.01 * k as f32, ..plays[1] }, plays[k % 3]];
+                crowd.spawn(rigs[usize::from(k % 3 == 0)], 0, place, &own).expect("spawn")
+            })
+            .collect();
+        crowd.pack();
+        Self { crowd, handles, plays }
+    }
+
+    fn frame(&mut self, roots: Roots<'_>, ground: &dyn Ground) {
+        let frame = Frame { dt: DT, roots, ground, until: Stage::Palette };
+        self.crowd.frame(frame, &Serial).expect("frame");
+    }
+
+    /// Everything that comes out for a character.
+    fn bits(&self, who: usize) -> (Vec<u32>, [u32; 10]) {
+        let who = self.handles[who];
+        let (header, palette) = self.crowd.pose(who).expect("alive");
+        let WorldTransform { position: [x, y, z], rotation: [a, b, c, d] } =
+            self.crowd.transform(who).expect("alive");
+        let motion = self.crowd.root_motion(who).expect("alive");
+        let state = [x, y, z, a, b, c, d, motion.x, motion.z, motion.yaw].map(f32::to_bits);
+        let words = [bytemuck::bytes_of(&header), palette].concat();
+        (bytemuck::pod_collect_to_vec(&words), state)
+    }
+
+    /// As a new character.
+    fn restart(&mut self, who: usize) {
+        let who = self.handles[who];
+        self.crowd.teleport(who, WorldTransform::standing(1.0, 2.0, 3.0)).expect("alive");
+        self.crowd.set_clips(who, &[self.plays[1]]).expect("alive");
+    }
+}
+
+/// Numbers that hosts have been seen to hand in.
+fn number() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        Just(f32::NAN),
+        Just(-f32::NAN),
+        Just(f32::INFINITY),
+        Just(f32::NEG_INFINITY),
+        Just(f32::MAX),
+        Just(f32::MIN),
+        Just(1e-45),
+        Just(0.0),
+        Just(-0.0),
+        Just(9.99e5),
+        Just(-9.99e5),
+        Just(9.99e6),
+        Just(1e20),
+        -4.0f32..4.0,
+        any::<f32>(),
+    ]
+}
+
+/// What one character is handed, and where.
+#[derive(Clone, Debug)]
+enum Poison {
+    Place { teleport: bool, field: usize, value: f32 },
+    Play { slot: usize, field: usize, value: f32, second: f32 },
+    Host { field: usize, value: f32 },
+    Plane { probe: usize, field: usize, value: f32 },
+    Answer { probe: usize, field: usize, value: f32 },
+}
+
+fn poison() -> impl Strategy<Value = Poison> {
+    prop_oneof![
+        (any::<bool>(), 0..7usize, number()).prop_map(|(teleport, field, value)| Poison::Place {
+            teleport,
+            field,
+            value
+        }),
+        (0..4usize, 0..3usize, number(), number()).prop_map(|(slot, field, value, second)| Poison::Play {
+            slot,
+            field,
+            value,
+            second
+        }),
+        (0..7usize, number()).prop_map(|(field, value)| Poison::Host { field, value }),
+        (0..PROBES, 0..10usize, number()).prop_map(|(probe, field, value)| Poison::Plane {
+            probe,
+            field,
+            value
+        }),
+        (0..PROBES, 0..8usize, number()).prop_map(|(probe, field, value)| Poison::Answer {
+            probe,
+            field,
+            value
+        }),
+    ]
+}
+
+fn spoilt(place: WorldTransform, field: usize, value: f32) -> WorldTransform {
+    let mut place = place;
+    match field {
+        0..3 => place.position[field] = value,
+        _ => place.rotation[field - 3] = value,
+    }
+    place
+}
+
+/// Level ground that answers one lane with something else.
+struct Spoilt {
+    who: u32,
+    probe: usize,
+    field: usize,
+    value: f32,
+}
+
+impl Ground for Spoilt {
+    fn probe(&self, simd: Simd, probes: &mut Probes) {
+        LEVEL.probe(simd, probes);
+        let Some(lane) = probes.characters.iter().position(|&who| who == self.who) else { return };
+        let row = match self.field {
+            0 => &mut probes.height[self.probe],
+            1 => &mut probes.hit[self.probe],
+            2 => &mut probes.x[self.probe],
+            3 => &mut probes.y[self.probe],
+            4 => &mut probes.z[self.probe],
+            field => &mut probes.normal[self.probe][field - 5],
+        };
+        row.0[lane] = self.value;
+    }
+}
+
+/// One frame in which character `who` is handed `poison`, `None` for what is well.
+fn frame(people: &mut People, who: usize, poison: Option<&Poison>, kind: &Poison) {
+    let handle = people.handles[who];
+    let here = people.crowd.transform(handle).expect("alive");
+    match poison {
+        Some(&Poison::Place { teleport, field, value }) => {
+            let place = spoilt(here, field, value);
+            let crowd = &mut people.crowd;
+            let taken =
+                if teleport { crowd.teleport(handle, place) } else { crowd.set_transform(handle, place) };
+            assert!(taken.is_ok() || crowd.transform(handle) == Ok(here), "refused is unchanged");
+        }
+        Some(&Poison::Play { slot, field, value, second }) => {
+            let mut plays = [people.plays[0], people.plays[1], people.plays[2], people.plays[1]];
+            for (slot, value) in [(slot, value), ((slot + 1) % 4, second)] {
+                match field {
+                    0 => plays[slot].time = value,
+                    1 => plays[slot].weight = value,
+                    _ => plays[slot].speed = value,
+                }
+            }
+            let before: Vec<Play> = people.crowd.clips(handle).expect("alive").collect();
+            if people.crowd.set_clips(handle, &plays).is_err() {
+                let after: Vec<Play> = people.crowd.clips(handle).expect("alive").collect();
+                assert_eq!(before, after, "refused is unchanged");
+            }
+        }
+        _ => {}
+    }
+    match *kind {
+        Poison::Host { field, value } => {
+            let mut places: Vec<WorldTransform> =
+                (0..PEOPLE).map(|k| WorldTransform::standing(k as f32, 0.5, 0.2 * k as f32)).collect();
+            if poison.is_some() {
+                places[handle.index()] = spoilt(places[handle.index()], field, value);
+            }
+            people.frame(Roots::Host(&places), &LEVEL);
+        }
+        Poison::Plane { probe, field, value } => {
+            let mut planes = [[HitPlane { hit: true, ..HitPlane::NONE }; PROBES]; PEOPLE];
+            if poison.is_some() {
+                let plane = &mut planes[handle.index()][probe];
+                match field {
+                    0..3 => plane.point[field] = value,
+                    3..6 => plane.normal[field - 3] = value,
+                    6..9 => (plane.velocity[field - 6], plane.age) = (value, 1.0),
+                    _ => (plane.velocity, plane.age) = ([1.0; 3], value),
+                }
+            }
+            people.frame(Roots::OnGround, &HitPlanes { planes: &planes });
+        }
+        Poison::Answer { probe, field, value } if poison.is_some() => {
+            people.frame(Roots::OnGround, &Spoilt { who: handle.index() as u32, probe, field, value });
+        }
+        _ => people.frame(Roots::OnGround, &LEVEL),
+    }
+}
+
+/// The poses of everybody are finite; of one, nothing is said.
+fn finite(people: &People, format: PaletteFormat, but: Option<usize>) {
+    for who in (0..PEOPLE).filter(|&who| Some(who) != but) {
+        let (words, state) = people.bits(who);
+        let floats = if format == PaletteFormat::Snorm16 { &words[..16] } else { &words[..] };
+        let all = floats.iter().chain(&state).all(|&bits| f32::from_bits(bits).is_finite());
+        assert!(all, "character {who}: {:?}", people.crowd.transform(people.handles[who]));
+    }
+}
+
+/// 400 cases, or as many as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_one_character_is_handed_stays_with_it(
+        poisons in prop::collection::vec(poison(), 1..4),
+        victim in prop::sample::select(&VICTIMS[..]),
+        format in prop::sample::select(&PaletteFormat::ALL[..]),
+    ) {
+        let (mut well, mut ill) = (People::new(format), People::new(format));
+        for people in [&mut well, &mut ill] {
+            people.frame(Roots::OnGround, &LEVEL);
+        }
+        for poison in &poisons {
+            frame(&mut well, victim, None, poison);
+            frame(&mut ill, victim, Some(poison), poison);
+            // A ground that writes over the questions asks for it: they are part of the character's own header.
+            let own_header = matches!(poison, Poison::Answer { field: 2..5, .. }).then_some(victim);
+            finite(&ill, format, own_header);
+            for who in (0..PEOPLE).filter(|&who| who != victim) {
+                prop_assert!(well.bits(who) == ill.bits(who), "character {who} has part in it");
+            }
+        }
+        // Nothing of it is left once the character starts anew.
+        for people in [&mut well, &mut ill] {
+            people.restart(victim);
+            people.frame(Roots::OnGround, &LEVEL);
+        }
+        for who in 0..PEOPLE {
+            prop_assert!(well.bits(who) == ill.bits(who), "character {who} remembers it");
+        }
+    }
+}
+
+#[test]
+fn a_frame_of_no_possible_length_is_refused_and_changes_nothing() {
+    let (mut well, mut ill) = (People::new(PaletteFormat::Mat4), People::new(PaletteFormat::Mat4));
+    for people in [&mut well, &mut ill] {
+        people.frame(Roots::OnGround, &LEVEL);
+    }
+    for dt in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1e-45, -1.0, 10.001, f32::MAX] {
+        let frame = Frame { dt, roots: Roots::OnGround, ground: &LEVEL, until: Stage::Palette };
+        let error = ill.crowd.frame(frame, &Serial).expect_err("refused").to_string();
+        assert!(error.contains("dt"), "{error}");
+        for who in 0..PEOPLE {
+            assert!(well.bits(who) == ill.bits(who), "{dt} changed character {who}");
+        }
+    }
+    for people in [&mut well, &mut ill] {
+        people.frame(Roots::OnGround, &LEVEL);
+    }
+    for who in 0..PEOPLE {
+        assert!(well.bits(who) == ill.bits(who), "character {who} goes on otherwise");
+    }
+}
