@@ -85,6 +85,16 @@ pub enum BuildError {
         /// Seconds.
         most: f64,
     },
+    /// An event or a marker of a clip is outside of it, or markers are out of order.
+    #[error("clip \"{clip}\" has a mark at {time} s; marks lie within its {duration} s, markers in order around it")]
+    Mark {
+        /// Name of the clip.
+        clip: String,
+        /// Seconds.
+        time: f32,
+        /// Seconds that the clip lasts.
+        duration: f32,
+    },
     /// A clip has more keys times joints than are bound.
     #[error(
         "clip \"{clip}\" needs {keys} keys of {joints} joints; at most {limit} of both multiplied are bound"

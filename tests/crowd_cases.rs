@@ -37,6 +37,7 @@ fn still(topology: &Topology) -> MotionKeys {
         root: vec![[0.0; 3]; 2],
         contact: vec![[1.0; 2]; 2],
         contacts: None,
+        ..MotionKeys::default()
     }
 }
 

@@ -1,11 +1,13 @@
 //! Raw clips, bound clip rows, root motion and contacts.
 
 mod contact;
+mod marks;
 mod raw;
 mod root;
 mod rows;
 
 pub use contact::contact_weight;
+pub use marks::{ClipEvent, SyncMarkers};
 pub use raw::{
     Contacts, Curve, CurveValue, FootContacts, Interpolation, Interval, JointTracks, RawClip, RootSource,
 };

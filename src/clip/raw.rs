@@ -2,6 +2,7 @@
 
 use glam::{Quat, Vec3};
 
+use super::ClipEvent;
 use crate::error::BuildError;
 use crate::rig::{RawSkeleton, Side, Transform};
 
@@ -236,6 +237,13 @@ pub struct RawClip {
     pub root: RootSource,
     /// `None` where nobody has said.
     pub contacts: Option<Contacts>,
+    /// In any order, on the clip's own clock.
+    pub events: Vec<ClipEvent>,
+    /// Seconds of the markers that keep cycles in step, in the order of their meaning: see [`SyncMarkers`]. Where there
+    /// are none, touch-downs of the feet count, if authored.
+    ///
+    /// [`SyncMarkers`]: super::SyncMarkers
+    pub sync: Vec<f32>,
 }
 
 impl RawClip {

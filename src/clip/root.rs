@@ -167,19 +167,22 @@ impl RootMotion {
         self.keys[key].then(self.twists[key].exp(time - key as f32 * step))
     }
 
-    /// The constant twist that makes the displacement of a step: see [`displacement`](Self::displacement). Within one
-    /// key interval it is that interval's own.
-    pub fn mean_twist(&self, from: f32, elapsed: f32, looping: bool) -> Twist {
-        let to = from + elapsed;
-        if let (true, Some(step)) = (from >= 0.0 && to >= 0.0 && to < self.duration, self.step()) {
-            let key = (from / step) as usize;
-            if key == (to / step) as usize
-                && let Some(twist) = self.twists.get(key)
-            {
-                return *twist;
-            }
+    /// The twist at a time of the clip: that of the key interval it lies in.
+    #[must_use]
+    pub fn twist(&self, time: f32) -> Twist {
+        if let Some(twist) = self.constant {
+            return twist;
         }
-        if elapsed == 0.0 { Twist::default() } else { self.displacement(from, elapsed, looping).log(elapsed) }
+        let Some(step) = self.step() else { return Twist::default() };
+        // Saturating, and NaN counts as the first.
+        let key = ((time / step) as usize).min(self.twists.len() - 1);
+        self.twists[key]
+    }
+
+    /// Seconds between keys, the twist being constant in between; none where it is constant all through.
+    #[must_use]
+    pub fn varies_every(&self) -> Option<f32> {
+        if self.constant.is_some() { None } else { self.step() }
     }
 
     fn step(&self) -> Option<f32> {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use super::{Contacts, root::RootMotion};
+use super::marks::checked_events;
+use super::{ClipEvent, Contacts, SyncMarkers, root::RootMotion};
 use crate::error::BuildError;
 use crate::lanes::{GROUP, KEY_ONE, KeyGroup};
 use crate::rig::{MAX_FEET, Topology};
@@ -52,6 +53,10 @@ pub struct MotionKeys {
     pub contact: Vec<[f32; MAX_FEET]>,
     /// As authored; `None` where they were only detected.
     pub contacts: Option<Contacts>,
+    /// As authored.
+    pub events: Vec<ClipEvent>,
+    /// Seconds of the markers that keep cycles in step; none is one at the start.
+    pub sync: Vec<f32>,
 }
 
 /// An immutable clip of one topology.
@@ -67,6 +72,8 @@ pub struct BoundClip {
     rows: Arc<[KeyGroup]>,
     root: RootMotion,
     contacts: Option<Contacts>,
+    events: Arc<[ClipEvent]>,
+    sync: Arc<SyncMarkers>,
     crosses_hemisphere: bool,
 }
 
@@ -158,6 +165,8 @@ impl BoundClip {
             rows: rows.into(),
             root: RootMotion::from_keys(&keys.root, keys.duration),
             contacts: keys.contacts.clone(),
+            events: checked_events(&keys.name, &keys.events, keys.duration as f32, keys.looping)?.into(),
+            sync: SyncMarkers::new(&keys.name, &keys.sync, keys.duration as f32)?.into(),
             crosses_hemisphere,
         })
     }
@@ -223,6 +232,24 @@ impl BoundClip {
     /// As authored.
     pub fn contacts(&self) -> Option<&Contacts> {
         self.contacts.as_ref()
+    }
+
+    /// In order of their times.
+    pub fn events(&self) -> &[ClipEvent] {
+        &self.events
+    }
+
+    pub(crate) fn shared_events(&self) -> Arc<[ClipEvent]> {
+        Arc::clone(&self.events)
+    }
+
+    /// What keeps it in step with other cycles.
+    pub fn sync(&self) -> &SyncMarkers {
+        &self.sync
+    }
+
+    pub(crate) fn shared_sync(&self) -> Arc<SyncMarkers> {
+        Arc::clone(&self.sync)
     }
 
     /// True if some rotation passes half a turn from the reference pose, where mixing must look at signs.

@@ -5,8 +5,8 @@ use glam::{DQuat, Quat, Vec3};
 use super::carriage::Posture;
 use super::motion::{Motion, pelvis_position, solve_legs};
 use super::rig::BuiltIn;
-use crate::clip::{Curve, Interpolation, JointTracks, RawClip, RootSource};
-use crate::rig::Role;
+use crate::clip::{ClipEvent, Contacts, Curve, Interpolation, JointTracks, RawClip, RootSource};
+use crate::rig::{Role, Side};
 
 /// Keys at the motion's own rate, linear between; tracks that never change have one key, tracks that never
 /// leave the rest pose none.
@@ -80,8 +80,24 @@ pub(super) fn bake(name: &str, body: &BuiltIn, motion: &Motion<'_>) -> RawClip {
         tracks,
         looping: motion.looping,
         root: root_source,
+        events: steps_of(&motion.contacts()),
         contacts: Some(motion.contacts()),
+        ..RawClip::default()
     }
+}
+
+/// `step_left` and `step_right` at every touch-down.
+fn steps_of(contacts: &Contacts) -> Vec<ClipEvent> {
+    let mut events = Vec::new();
+    for foot in &contacts.feet {
+        let name = match foot.side {
+            Side::Left => "step_left",
+            Side::Right => "step_right",
+        };
+        let downs = if foot.heel.is_empty() { &foot.ball } else { &foot.heel };
+        events.extend(downs.iter().map(|down| ClipEvent { time: down.start, name: name.to_owned() }));
+    }
+    events
 }
 
 fn curve<T: Copy + PartialEq>(

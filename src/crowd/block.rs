@@ -1,13 +1,19 @@
 //! Blocks: the state of 16 characters, side by side.
 //!
 //! ```text
-//! playback   4 clips x (id, time, weight, speed, duration, wrap, twist x y z)     144 B a character
-//! root       position 3, rotation 4, displacement of the last frame 3              40
-//! feet       2 x (lock offset 2, last ball 2, locked), pelvis, last height, fresh  52
-//! proportion leg length                                                             4
-//! output     slot token 16, character 4, rig and skin 4                             24
+//! playback   4 clips x (id, time and its rounding, weight, speed, wrap), phase    82 B a character
+//! root       position and rotation with their rounding, displacement             68
+//! feet       2 x (lock offset 2, last ball 2, locked), pelvis, last height,
+//!            fresh, seconds since the last pose                                  56
+//! proportion leg length                                                           4
+//! output     slot token 16, character 4, rig and skin 4                          24
+//! rare       layers, transition, cross-fade: a pointer, mostly none               8
 //! ```
+//!
+//! Constants of clips are not kept here: they are read from the clip's head every frame, so that a clip can be
+//! exchanged while it plays.
 
+use super::rare::Rare;
 use crate::lanes::{BLOCK, Row, SlotToken};
 use crate::rig::MAX_FEET;
 
@@ -15,40 +21,51 @@ use crate::rig::MAX_FEET;
 pub const MAX_CLIPS: usize = 4;
 
 /// Rows of a block that hold one value per character, playback apart.
-const ROWS: usize = 14 + 5 * MAX_FEET;
+const ROWS: usize = 24 + 5 * MAX_FEET;
+
+/// Values of one clip slot that are rows.
+const CLIP_ROWS: usize = 4;
 
 /// Everything of one clip slot, 16 characters wide.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClipRows {
     /// Index among the topology's clips.
-    pub clip: [u32; BLOCK],
-    /// Seconds into the clip.
+    pub clip: [u16; BLOCK],
+    /// Seconds into the clip; for those that go to and fro, on to twice the duration.
     pub time: Row,
+    /// What `time` has lost to rounding so far (Kahan's sum), so that clocks agree however time is cut into frames.
+    pub lost: Row,
     /// Sum over the slots is 1; 0 where the slot is empty.
     pub weight: Row,
     /// Clip seconds per second.
     pub speed: Row,
-    /// Seconds; 1 where the slot is empty.
-    pub duration: Row,
-    /// 1 where the clip loops.
-    pub wrap: Row,
-    /// Root velocity in leg lengths and radians per clip second.
-    pub twist: [Row; 3],
-    /// Bit per lane: the twist changes within the clip and is looked up every frame.
-    pub varying: u16,
+    /// Bit per lane: runs on from its end to its start.
+    pub loops: u16,
+    /// Bit per lane: turns round at its ends.
+    pub ping_pong: u16,
+    /// Bit per lane: follows the phase that the lane's synced clips share.
+    pub synced: u16,
 }
 
 impl ClipRows {
     const EMPTY: Self = Self {
         clip: [0; BLOCK],
         time: Row::ZERO,
+        lost: Row::ZERO,
         weight: Row::ZERO,
         speed: Row::ZERO,
-        duration: Row::ONE,
-        wrap: Row::ONE,
-        twist: [Row::ZERO; 3],
-        varying: 0,
+        loops: 0,
+        ping_pong: 0,
+        synced: 0,
     };
+
+    fn rows(&mut self) -> [&mut Row; CLIP_ROWS] {
+        [&mut self.time, &mut self.lost, &mut self.weight, &mut self.speed]
+    }
+
+    fn bits(&mut self) -> [&mut u16; 3] {
+        [&mut self.loops, &mut self.ping_pong, &mut self.synced]
+    }
 }
 
 /// What persists about one foot of 16 characters.
@@ -76,13 +93,26 @@ pub(crate) struct Block {
     pub live: u16,
     /// Clip slots in use by any lane.
     pub clip_slots: u8,
+    /// Lanes with a cross-fade, a transition, a layer: something to be done in [`Rare`].
+    pub fading: u16,
+    pub transitions: u16,
+    pub layered: u16,
+    /// Lanes whose transition has come to its end: its memory can be taken back.
+    pub settled: u16,
     pub characters: [u32; BLOCK],
     pub rigs: [u16; BLOCK],
     pub skins: [u16; BLOCK],
     pub tokens: [Option<SlotToken>; BLOCK],
+    pub rare: [Option<Box<Rare>>; BLOCK],
     pub clips: [ClipRows; MAX_CLIPS],
+    /// Share of the cycle, 0 to 1, that the synced clips of a lane are at, and what it has lost to rounding.
+    pub phase: Row,
+    pub phase_lost: Row,
     pub position: [Row; 3],
     pub rotation: [Row; 4],
+    /// What position and rotation have lost to rounding.
+    pub position_lost: [Row; 3],
+    pub rotation_lost: [Row; 4],
     /// x and z (metres, root axes) and yaw of the last frame's root motion.
     pub displacement: [Row; 3],
     pub leg: Row,
@@ -92,6 +122,8 @@ pub(crate) struct Block {
     pub last_height: Row,
     /// 1 before the first frame and after a teleport: nothing to smooth from.
     pub fresh: Row,
+    /// Seconds since the last pose.
+    pub age: Row,
     pub feet: [FootRows; MAX_FEET],
     /// Where lanes are of different rigs.
     pub mixed: Option<Box<MixedRows>>,
@@ -102,18 +134,28 @@ impl Default for Block {
         Self {
             live: 0,
             clip_slots: 0,
+            fading: 0,
+            transitions: 0,
+            layered: 0,
+            settled: 0,
             characters: [u32::MAX; BLOCK],
             rigs: [0; BLOCK],
             skins: [0; BLOCK],
             tokens: Default::default(),
+            rare: Default::default(),
             clips: [ClipRows::EMPTY; MAX_CLIPS],
+            phase: Row::ZERO,
+            phase_lost: Row::ZERO,
             position: [Row::ZERO; 3],
             rotation: [Row::ZERO, Row::ZERO, Row::ZERO, Row::ONE],
+            position_lost: [Row::ZERO; 3],
+            rotation_lost: [Row::ZERO; 4],
             displacement: [Row::ZERO; 3],
             leg: Row::ONE,
             pelvis: Row::ZERO,
             last_height: Row::ZERO,
             fresh: Row::ONE,
+            age: Row::ZERO,
             feet: [FootRows::default(); MAX_FEET],
             mixed: None,
         }
@@ -127,15 +169,23 @@ pub(crate) struct Lane {
     pub rig: u16,
     pub skin: u16,
     pub token: Option<SlotToken>,
+    pub rare: Option<Box<Rare>>,
+    /// `fading`, `transitions`, `layered`, `settled`.
+    flags: [bool; 4],
     clips: [LaneClip; MAX_CLIPS],
     rows: [f32; ROWS],
 }
 
 #[derive(Clone, Copy, Debug)]
 struct LaneClip {
-    clip: u32,
-    values: [f32; 8],
-    varying: bool,
+    clip: u16,
+    values: [f32; CLIP_ROWS],
+    bits: [bool; 3],
+}
+
+/// Sets or clears the bit of a lane.
+pub(crate) fn put_bit(mask: &mut u16, lane: usize, set: bool) {
+    *mask = *mask & !(1 << lane) | u16::from(set) << lane;
 }
 
 impl Block {
@@ -166,6 +216,8 @@ impl Block {
         let [f0, f1] = &mut self.feet;
         let [px, py, pz] = &mut self.position;
         let [rx, ry, rz, rw] = &mut self.rotation;
+        let [lx, ly, lz] = &mut self.position_lost;
+        let [ix, iy, iz, iw] = &mut self.rotation_lost;
         let [dx, dz, dyaw] = &mut self.displacement;
         let ([ax, az], [bx, bz]) = (&mut f0.offset, &mut f0.last);
         let ([cx, cz], [ex, ez]) = (&mut f1.offset, &mut f1.last);
@@ -184,6 +236,16 @@ impl Block {
             &mut self.pelvis,
             &mut self.last_height,
             &mut self.fresh,
+            &mut self.age,
+            &mut self.phase,
+            &mut self.phase_lost,
+            lx,
+            ly,
+            lz,
+            ix,
+            iy,
+            iz,
+            iw,
             ax,
             az,
             bx,
@@ -197,35 +259,36 @@ impl Block {
         ]
     }
 
+    fn flags(&mut self) -> [&mut u16; 4] {
+        [&mut self.fading, &mut self.transitions, &mut self.layered, &mut self.settled]
+    }
+
     /// Takes a lane out; the lane is dead afterwards and holds harmless values.
     pub fn take(&mut self, lane: usize) -> Lane {
-        let mut clips = [LaneClip { clip: 0, values: [0.0; 8], varying: false }; MAX_CLIPS];
-        for (out, rows) in clips.iter_mut().zip(&self.clips) {
-            *out = LaneClip {
-                clip: rows.clip[lane],
-                values: [
-                    rows.time.0[lane],
-                    rows.weight.0[lane],
-                    rows.speed.0[lane],
-                    rows.duration.0[lane],
-                    rows.wrap.0[lane],
-                    rows.twist[0].0[lane],
-                    rows.twist[1].0[lane],
-                    rows.twist[2].0[lane],
-                ],
-                varying: rows.varying & (1 << lane) != 0,
-            };
+        let mut clips = LaneClip::EMPTY;
+        for (out, rows) in clips.iter_mut().zip(&mut self.clips) {
+            out.clip = rows.clip[lane];
+            out.values = rows.rows().map(|row| row.0[lane]);
+            out.bits = rows.bits().map(|bits| *bits & (1 << lane) != 0);
         }
         let (character, rig, skin) = (self.characters[lane], self.rigs[lane], self.skins[lane]);
-        let token = self.tokens[lane].take();
+        let (token, rare) = (self.tokens[lane].take(), self.rare[lane].take());
         let rows = self.rows().map(|row| row.0[lane]);
+        let flags = self.flags().map(|mask| *mask & (1 << lane) != 0);
         self.live &= !(1 << lane);
-        self.put_values(
-            lane,
-            &Lane { character: u32::MAX, rig, skin, token: None, clips: LaneClip::EMPTY, rows: DEAD },
-        );
+        let dead = Lane {
+            character: u32::MAX,
+            rig,
+            skin,
+            token: None,
+            rare: None,
+            flags: [false; 4],
+            clips: LaneClip::EMPTY,
+            rows: DEAD,
+        };
+        self.put_values(lane, &dead);
         self.characters[lane] = u32::MAX;
-        Lane { character, rig, skin, token, clips, rows }
+        Lane { character, rig, skin, token, rare, flags, clips, rows }
     }
 
     /// Puts a character into a free lane.
@@ -236,38 +299,46 @@ impl Block {
         self.rigs[lane] = state.rig;
         self.skins[lane] = state.skin;
         self.tokens[lane] = state.token;
+        self.rare[lane] = state.rare;
+        self.count_slots();
     }
 
     fn put_values(&mut self, lane: usize, state: &Lane) {
         for (row, value) in self.rows().into_iter().zip(state.rows) {
             row.0[lane] = value;
         }
+        for (mask, flag) in self.flags().into_iter().zip(state.flags) {
+            put_bit(mask, lane, flag);
+        }
         for (rows, from) in self.clips.iter_mut().zip(&state.clips) {
             rows.clip[lane] = from.clip;
-            let [time, weight, speed, duration, wrap, x, z, yaw] = from.values;
-            rows.time.0[lane] = time;
-            rows.weight.0[lane] = weight;
-            rows.speed.0[lane] = speed;
-            rows.duration.0[lane] = duration;
-            rows.wrap.0[lane] = wrap;
-            rows.twist[0].0[lane] = x;
-            rows.twist[1].0[lane] = z;
-            rows.twist[2].0[lane] = yaw;
-            rows.varying = rows.varying & !(1 << lane) | u16::from(from.varying) << lane;
+            for (row, value) in rows.rows().into_iter().zip(from.values) {
+                row.0[lane] = value;
+            }
+            for (mask, bit) in rows.bits().into_iter().zip(from.bits) {
+                put_bit(mask, lane, bit);
+            }
         }
         self.count_slots();
     }
 
+    /// True if that slot moves that lane, or is about to.
+    #[inline(always)]
+    pub fn plays(&self, slot: usize, lane: usize) -> bool {
+        self.clips[slot].weight.0[lane] > 0.0
+            || self.fading & (1 << lane) != 0
+                && self.rare[lane].as_ref().is_some_and(|rare| rare.fade.to[slot] > 0.0)
+    }
+
     /// Recounts the clip slots in use.
     pub fn count_slots(&mut self) {
-        let used = |rows: &ClipRows| rows.weight.0.iter().any(|&weight| weight > 0.0);
-        self.clip_slots = self.clips.iter().rposition(used).map_or(0, |at| at as u8 + 1);
+        let used = |slot: usize| (0..BLOCK).any(|lane| self.plays(slot, lane));
+        self.clip_slots = (0..MAX_CLIPS).rev().find(|&slot| used(slot)).map_or(0, |at| at as u8 + 1);
     }
 }
 
 impl LaneClip {
-    const EMPTY: [Self; MAX_CLIPS] =
-        [Self { clip: 0, values: [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0], varying: false }; MAX_CLIPS];
+    const EMPTY: [Self; MAX_CLIPS] = [Self { clip: 0, values: [0.0; CLIP_ROWS], bits: [false; 3] }; MAX_CLIPS];
 }
 
 /// Identity rotation, leg length 1, fresh; see [`Block::rows`] for the order.
@@ -284,7 +355,16 @@ impl Lane {
     pub fn new(character: u32, rig: u16, skin: u16, token: SlotToken, leg: f32) -> Self {
         let mut rows = DEAD;
         rows[10] = leg;
-        Self { character, rig, skin, token: Some(token), clips: LaneClip::EMPTY, rows }
+        Self {
+            character,
+            rig,
+            skin,
+            token: Some(token),
+            rare: None,
+            flags: [false; 4],
+            clips: LaneClip::EMPTY,
+            rows,
+        }
     }
 }
 
@@ -305,17 +385,25 @@ mod tests {
         a.clips[1].time.0[5] = 0.25;
         a.clips[1].weight.0[5] = 0.5;
         a.clips[1].clip[5] = 42;
-        a.clips[1].varying = 1 << 5;
+        a.clips[1].synced = 1 << 5;
+        a.layered = 1 << 5;
+        a.rare[5] = Some(Box::default());
         let mut b = Block::default();
         b.put(2, a.take(5));
-        assert_eq!(a.live, 0);
+        assert_eq!((a.live, a.layered, a.clips[1].synced), (0, 0, 0));
         assert_eq!(a.clip_slots, 0);
         assert_eq!((b.live, b.characters[2], b.rigs[2], b.clip_slots), (1 << 2, 7, 1, 2));
         let moved = b.rows().map(|row| row.0[2]);
         for (k, value) in moved.into_iter().enumerate() {
             assert_eq!(value, 10.0 + k as f32);
         }
-        assert_eq!((b.clips[1].time.0[2], b.clips[1].clip[2], b.clips[1].varying), (0.25, 42, 1 << 2));
+        assert_eq!((b.clips[1].time.0[2], b.clips[1].clip[2], b.clips[1].synced), (0.25, 42, 1 << 2));
         assert_eq!(b.tokens[2].as_ref().map(SlotToken::line_count), Some(2));
+        assert!(b.rare[2].is_some() && b.layered == 1 << 2);
+    }
+
+    #[test]
+    fn hot_state_is_at_most_256_bytes_a_character() {
+        assert!(size_of::<Block>() <= 256 * BLOCK, "{} bytes", size_of::<Block>() / BLOCK);
     }
 }

@@ -3,6 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::block::{Block, MixedRows};
+use super::events::EventSink;
 use super::executor::{Executor, MAX_JOBS};
 use super::ground::Ground;
 use super::library::Library;
@@ -78,6 +79,21 @@ pub struct Frame<'a> {
     pub until: Stage,
 }
 
+impl<'a> Frame<'a> {
+    /// All stages, root motion moving the roots over the ground.
+    #[must_use]
+    pub fn new(dt: f32, ground: &'a dyn Ground) -> Self {
+        Self { dt, roots: Roots::OnGround, ground, until: Stage::Palette }
+    }
+}
+
+/// All blocks of one topology at one level of detail.
+#[derive(Debug, Default)]
+pub(crate) struct Cohort {
+    pub topology: u16,
+    pub blocks: Vec<Block>,
+}
+
 /// Constants of a topology that a frame reads.
 #[derive(Debug)]
 pub(crate) struct TopologyData {
@@ -111,6 +127,8 @@ pub(crate) struct Shared<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct JobScratch {
     pub pose: Scratch,
+    pub clocks: advance::Clocks,
+    pub events: EventSink,
     /// Where lanes write that are dead or not of the skin at hand.
     pub dump: Vec<Line>,
 }
@@ -159,12 +177,13 @@ impl BlockJob<'_> {
 /// Cuts the blocks of all cohorts into jobs for so many workers and has them run.
 pub(crate) fn run(
     shared: &Shared<'_>,
-    cohorts: &mut [(usize, Vec<Block>)],
+    cohorts: &mut [Cohort],
     scratch: &mut [JobScratch],
     workers: usize,
     executor: &dyn Executor,
+    events: &mut EventSink,
 ) {
-    let total: usize = cohorts.iter().map(|(_, blocks)| blocks.len()).sum();
+    let total: usize = cohorts.iter().map(|cohort| cohort.blocks.len()).sum();
     if total == 0 {
         return;
     }
@@ -174,18 +193,26 @@ pub(crate) fn run(
     let size = total.div_ceil(wanted).max(1);
     let mut runs = cohorts
         .iter_mut()
-        .flat_map(|(topology, blocks)| blocks.chunks_mut(size).map(|blocks| (*topology, blocks)));
+        .flat_map(|cohort| cohort.blocks.chunks_mut(size).map(|blocks| (cohort.topology, blocks)));
     // One batch, but for crowds of more topologies than there are jobs.
     loop {
         let jobs = scratch.iter_mut().zip(&mut runs);
         let mut jobs: ArrayVec<BlockJob<'_>, MAX_JOBS> = jobs
             .take(MAX_JOBS)
-            .map(|(scratch, (topology, blocks))| BlockJob { shared, topology, blocks, scratch })
+            .map(|(scratch, (topology, blocks))| {
+                scratch.events.topology = topology;
+                BlockJob { shared, topology: topology.into(), blocks, scratch }
+            })
             .collect();
-        if jobs.is_empty() {
+        let count = jobs.len();
+        if count == 0 {
             return;
         }
         executor.run(&mut jobs);
+        drop(jobs);
+        for scratch in &mut scratch[..count] {
+            events.take(&mut scratch.events);
+        }
     }
 }
 
@@ -213,7 +240,8 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
         _ => advance::Drive::Clips,
     };
     let library = &data.library;
-    advance::advance(simd, block, frame.dt, drive, &|clip| library.root(clip));
+    let JobScratch { clocks, events, .. } = scratch;
+    advance::advance(simd, block, frame.dt, drive, library, clocks, events);
     if let Roots::Host(transforms) = frame.roots {
         take_transforms(block, transforms);
     }
@@ -238,12 +266,12 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
         Some(rows) => Proportions::Mixed(rows),
         None => Proportions::Shared { offsets: &rig.offsets, soles: &rig.soles },
     };
-    feet::probe(simd, &data.plan, proportions, frame.dt, block, pose);
+    feet::probe(simd, &data.plan, proportions, block, pose);
     frame.ground.probe(simd, &mut pose.probes);
     if matches!(frame.roots, Roots::OnGround) {
         feet::ground_root(simd, block, pose);
     }
-    feet::solve(simd, &data.plan, frame.dt, block, pose);
+    feet::solve(simd, &data.plan, block, pose);
     let pass = model::ModelPass { topology: &data.topology, proportions };
     if until == Stage::Palette
         && let Some((rig, skin)) = block.shared_key()
@@ -297,7 +325,7 @@ fn write_key(
     rig: u16,
     skin: u16,
 ) {
-    let JobScratch { pose, dump } = scratch;
+    let JobScratch { pose, dump, .. } = scratch;
     let packed = &shared.rigs[usize::from(rig)].skins[usize::from(skin)];
     let lines = packed.lines as usize;
     let mut spare = dump.chunks_exact_mut(lines);

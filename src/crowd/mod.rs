@@ -1,12 +1,14 @@
 //! The crowd: blocks of 16 characters, the frame and its stages, the ground, and what comes out.
 
 mod block;
+mod events;
 mod executor;
 mod frame;
 mod ground;
 mod height_field;
 mod library;
 mod output;
+mod rare;
 mod scratch;
 mod skinning;
 mod stages;
@@ -21,4 +23,6 @@ pub use ground::{FlatGround, Ground, HitPlane, HitPlanes, PROBES, Probes};
 pub use height_field::{HeightField, HeightFieldError};
 pub use output::{PaletteFormat, PoseHeader};
 pub use skinning::{SkinPalette, SkinnedMesh};
-pub use store::{ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform};
+pub use events::PassedEvent;
+pub use rare::MAX_LAYERS;
+pub use store::{ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform, Wrap};

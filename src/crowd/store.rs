@@ -7,17 +7,19 @@ mod values;
 
 use super::block::{Block, Lane};
 use super::executor::Executor;
-use super::frame::{self, Frame, JobScratch, RigData, Shared, Stage, TopologyData};
+use super::events::EventSink;
+use super::frame::{self, Cohort, Frame, JobScratch, RigData, Shared, Stage, TopologyData};
 use super::library::Library;
 use super::output::PackedSkin;
 use super::stages::feet::LegPlan;
 use crate::clip::{BoundClip, Planar};
 use crate::error::BuildError;
-use crate::lanes::{BLOCK, Line, SlotBuffer};
+use super::rare::Rare;
+use crate::lanes::{BLOCK, Line, Row, SlotBuffer};
 use crate::rig::{MAX_FEET, NO_PARENT, Rig, Topology};
 
 use values::check_transform;
-pub use values::{ClipId, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform};
+pub use values::{ClipId, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform, Wrap};
 
 #[derive(Clone, Copy, Debug)]
 struct Location {
@@ -40,12 +42,16 @@ pub struct Crowd {
     topologies: Vec<TopologyData>,
     rigs: Vec<(Rig, u16)>,
     rig_data: Vec<RigData>,
-    /// One cohort per topology: its index and blocks.
-    cohorts: Vec<(usize, Vec<Block>)>,
+    /// One cohort per topology.
+    cohorts: Vec<Cohort>,
     characters: Vec<Location>,
     free: Vec<u32>,
     slots: SlotBuffer,
     scratch: Vec<JobScratch>,
+    events: EventSink,
+    /// Rare state and memory of transitions that nobody uses.
+    spare: Vec<Box<Rare>>,
+    spare_offsets: Vec<Box<[Row]>>,
     time: f64,
     live: usize,
     /// True if the last frame wrote the slots.
@@ -66,6 +72,9 @@ impl Crowd {
             free: Vec::new(),
             slots: SlotBuffer::default(),
             scratch: Vec::new(),
+            events: EventSink::default(),
+            spare: Vec::new(),
+            spare_offsets: Vec::new(),
             time: 0.0,
             live: 0,
             written: false,
@@ -109,7 +118,9 @@ impl Crowd {
         let Some(topology) = self.topologies.iter().position(|data| data.topology == *clip.topology()) else {
             return Err(BuildError::OtherTopology { what: format!("clip \"{}\"", clip.name()) });
         };
-        let index = self.topologies[topology].library.add(clip);
+        let library = &mut self.topologies[topology].library;
+        next_id(library.clips().len(), "65 535 clips of one topology")?;
+        let index = library.add(clip);
         Ok(ClipId { topology: topology as u16, index })
     }
 
@@ -131,7 +142,7 @@ impl Crowd {
             plan: LegPlan { to_pelvis, legs },
             library: Library::default(),
         });
-        self.cohorts.push((usize::from(id), Vec::new()));
+        self.cohorts.push(Cohort { topology: id, blocks: Vec::new() });
         Ok(id)
     }
 
@@ -193,7 +204,7 @@ impl Crowd {
             (*topology, rig.leg())
         };
         let transform = check_transform(&transform)?;
-        self.check_plays(topology, clips)?;
+        self.plays(topology, clips)?;
         let full = BuildError::Full { what: "2^32 lines of output" };
         let token = self.slots.allocate(lines).ok_or(full)?;
         let index = match self.free.pop() {
@@ -204,7 +215,7 @@ impl Crowd {
             }
         };
         let key = (rig.0, skin as u16);
-        let blocks = &mut self.cohorts[usize::from(topology)].1;
+        let blocks = &mut self.cohorts[usize::from(topology)].blocks;
         // Blocks fill one after the other, so the one with room for this rig is near the end.
         let fits = |block: &Block| block.free_lane().is_some() && block.shared_key() == Some(key);
         let at = match blocks.iter().rposition(fits) {
@@ -244,7 +255,7 @@ impl Crowd {
     /// If the handle is stale.
     pub fn despawn(&mut self, handle: Handle) -> Result<(), BuildError> {
         let place = self.place(handle)?;
-        let block = &mut self.cohorts[usize::from(place.cohort)].1[place.block as usize];
+        let block = &mut self.cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let lane = block.take(place.lane.into());
         if block.uniform() {
             block.mixed = None;
@@ -252,12 +263,32 @@ impl Crowd {
         if let Some(token) = lane.token {
             self.slots.free(token);
         }
+        if let Some(rare) = lane.rare {
+            self.give_rare(rare);
+        }
         let entry = &mut self.characters[handle.index()];
         entry.place = None;
         entry.generation = entry.generation.wrapping_add(1);
         self.free.push(handle.index);
         self.live -= 1;
         Ok(())
+    }
+
+    /// Memory of transitions that have come to their end is free for others.
+    fn reclaim(&mut self) {
+        let Self { cohorts, spare, spare_offsets, .. } = self;
+        for block in cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
+            let busy = block.fading | block.transitions | block.layered;
+            while block.settled != 0 {
+                let lane = block.settled.trailing_zeros() as usize;
+                block.settled &= block.settled - 1;
+                let Some(rare) = &mut block.rare[lane] else { continue };
+                spare_offsets.extend(rare.transition.offsets.take());
+                if busy & (1 << lane) == 0 {
+                    spare.extend(block.rare[lane].take());
+                }
+            }
+        }
     }
 
     fn place(&self, handle: Handle) -> Result<Place, BuildError> {
@@ -271,12 +302,12 @@ impl Crowd {
 
     fn block(&self, handle: Handle) -> Result<(&Block, usize), BuildError> {
         let place = self.place(handle)?;
-        Ok((&self.cohorts[usize::from(place.cohort)].1[place.block as usize], place.lane.into()))
+        Ok((&self.cohorts[usize::from(place.cohort)].blocks[place.block as usize], place.lane.into()))
     }
 
     fn block_mut(&mut self, handle: Handle) -> Result<(&mut Block, usize), BuildError> {
         let place = self.place(handle)?;
-        Ok((&mut self.cohorts[usize::from(place.cohort)].1[place.block as usize], place.lane.into()))
+        Ok((&mut self.cohorts[usize::from(place.cohort)].blocks[place.block as usize], place.lane.into()))
     }
 
     /// Puts a character somewhere without forgetting its feet: for steering and small corrections.
@@ -292,6 +323,9 @@ impl Crowd {
         for (row, value) in block.rotation.iter_mut().zip(transform.rotation) {
             row.0[lane] = value;
         }
+        for lost in block.position_lost.iter_mut().chain(&mut block.rotation_lost) {
+            lost.0[lane] = 0.0;
+        }
         Ok(())
     }
 
@@ -303,6 +337,7 @@ impl Crowd {
         self.set_transform(handle, transform)?;
         let (block, lane) = self.block_mut(handle)?;
         block.fresh.0[lane] = 1.0;
+        block.age.0[lane] = 0.0;
         Ok(())
     }
 
@@ -355,7 +390,11 @@ impl Crowd {
         let needed = if workers == 1 { self.cohorts.len() } else { usize::MAX };
         for scratch in self.scratch.iter_mut().take(needed) {
             scratch.reserve(joints, lines);
+            scratch.events.reserve(self.config.event_capacity);
         }
+        self.events.reserve(self.config.event_capacity);
+        self.events.passed.clear();
+        self.events.lost = 0;
         self.time += f64::from(frame.dt);
         self.written = false;
         let shared = Shared {
@@ -369,7 +408,10 @@ impl Crowd {
             rigs: &self.rig_data,
             writer: self.slots.writer(),
         };
-        frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor);
+        let events = &mut self.events;
+        frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor, events);
+        self.events.sort();
+        self.reclaim();
         self.written = frame.until == Stage::Palette;
         Ok(())
     }

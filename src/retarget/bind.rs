@@ -6,7 +6,7 @@ use super::chains::{Source, sources};
 use super::detect;
 use super::root::{Travel, extract};
 use crate::clip::{
-    BoundClip, KEY_RATE, MAX_SECONDS, MIN_SECONDS, MotionKeys, RawClip, RootSource, contact_weight,
+    BoundClip, KEY_RATE, MAX_SECONDS, MIN_SECONDS, MotionKeys, RawClip, RootSource, SyncMarkers, contact_weight,
 };
 use crate::error::BuildError;
 use crate::rig::{
@@ -203,6 +203,8 @@ pub fn motion_keys(
         duration,
         looping: clip.looping,
         contacts: clip.contacts.clone(),
+        events: clip.events.clone(),
+        sync: sync_markers(clip),
         ..MotionKeys::default()
     };
     let mut model = vec![DQuat::IDENTITY; joints];
@@ -234,6 +236,16 @@ pub fn motion_keys(
         .collect();
     keys.contact = contact_rows(source, clip, rig, &poses, &root, &taken, step);
     Ok(keys)
+}
+
+/// The clip's own, else the touch-downs of a cycle.
+fn sync_markers(clip: &RawClip) -> Vec<f32> {
+    match &clip.contacts {
+        Some(contacts) if clip.looping && clip.sync.is_empty() => {
+            SyncMarkers::of_contacts(contacts, clip.duration).unwrap_or_default()
+        }
+        _ => clip.sync.clone(),
+    }
 }
 
 /// Contact weight per key and leg of the target's topology.

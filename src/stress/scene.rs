@@ -281,6 +281,7 @@ fn mix(rng: &mut Rng, entries: &[Entry], first: Entry, count: usize) -> Vec<Play
                 time: ((turn + phase) * f64::from(entry.cycle)) as f32,
                 weight: weight as f32,
                 speed: (f64::from(entry.cycle) / common) as f32,
+                ..Play::new(entry.id)
             }
         })
         .collect()

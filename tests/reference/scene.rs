@@ -232,7 +232,7 @@ impl Scene {
             let plays: Vec<Play> = spawn
                 .plays
                 .iter()
-                .map(|&(clip, time, weight, speed)| Play { clip: clips[clip], time, weight, speed })
+                .map(|&(clip, time, weight, speed)| Play { time, weight, speed, ..Play::new(clips[clip]) })
                 .collect();
             let handle =
                 crowd.spawn(rigs[spawn.body], spawn.skin, Self::start(spawn), &plays).expect("spawn");

@@ -1,16 +1,23 @@
-//! Clocks and root motion.
+//! Clocks, events and root motion: every character, every frame, at any level of detail.
+//!
+//! ```text
+//! gather    heads of the clips in the slots             -> durations, twists, which lanes need care
+//! clocks    times on by speed x dt, or by the shared phase
+//! events    what the clocks have passed                 -> buffer
+//! travel    plain lanes in lanes: one SE(2) exponential; lanes whose twists or weights change: `travel`, lane by lane
+//! root      displacement onto the world transform
+//! ```
+//!
+//! Sums over frames (times, phases, positions, rotations) keep what they lose to rounding, so that a minute comes out
+//! the same in 180 frames or 14 400.
 
 use core::f32::consts::PI;
 
-use crate::clip::RootMotion;
-use crate::crowd::block::{Block, MAX_CLIPS};
-use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa, sin_cos_small};
-
-/// Longest step that root motion is integrated over: the blend of several clips' twists is exact only while each
-/// is constant (0.15 mm over 2 s; one step of 0.3 s is 12.8 mm off). The series below hold for turns of about a radian,
-/// which bounds the speeds that clips are played at; shorter steps for the fast would let a character's neighbours decide
-/// its bits, since a block steps as one.
-const SUBSTEP: f32 = 1.0 / 60.0;
+use super::travel;
+use crate::crowd::block::{Block, MAX_CLIPS, put_bit};
+use crate::crowd::events::EventSink;
+use crate::crowd::library::Library;
+use crate::lanes::{BLOCK, Lanes, Quat, Row, Simd, Vec3, per_isa, sin_cos_small};
 
 /// How the world root moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,40 +28,279 @@ pub(crate) enum Drive {
     Host,
 }
 
-/// Moves the clocks of a block on by `dt` and its roots by the weighted motion of their clips.
-pub(crate) fn advance<'a>(
-    simd: crate::lanes::Simd,
+/// One clip slot of a block in this frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotClock {
+    pub duration: Row,
+    /// Duration, or twice of it for those that go to and fro.
+    pub cycle: Row,
+    /// 1 where the clock runs round.
+    wraps: Row,
+    /// 1 where it follows the shared phase.
+    synced: Row,
+    twist: [Row; 3],
+    /// Time before the frame.
+    pub from: Row,
+    /// Clip seconds that pass in the frame.
+    pub moved: Row,
+    pub active: u16,
+    pub varying: u16,
+    warped: u16,
+    eventful: u16,
+}
+
+impl Default for SlotClock {
+    fn default() -> Self {
+        Self {
+            duration: Row::ONE,
+            cycle: Row::ONE,
+            wraps: Row::ZERO,
+            synced: Row::ZERO,
+            twist: [Row::ZERO; 3],
+            from: Row::ZERO,
+            moved: Row::ZERO,
+            active: 0,
+            varying: 0,
+            warped: 0,
+            eventful: 0,
+        }
+    }
+}
+
+/// Scratch of the stage.
+#[derive(Debug, Default)]
+pub(crate) struct Clocks {
+    pub slots: [SlotClock; MAX_CLIPS],
+    /// Whole cycles that the shared phase has passed in the frame.
+    cycles: Row,
+    /// Displacement of the frame, leg lengths and radians.
+    way: [Row; 3],
+}
+
+/// Moves the clocks of a block on by `dt`, its roots by the weighted motion of their clips, and tells `events` what was
+/// passed.
+pub(crate) fn advance(
+    simd: Simd,
     block: &mut Block,
     dt: f32,
     drive: Drive,
-    root_of: &dyn Fn(u32) -> &'a RootMotion,
+    library: &Library,
+    clocks: &mut Clocks,
+    events: &mut EventSink,
 ) {
-    let steps = (dt / SUBSTEP - 1e-3).ceil().max(1.0);
-    let step = dt / steps;
-    block.displacement = [Row::ZERO; 3];
-    for _ in 0..steps as u32 {
-        for rows in &mut block.clips[..usize::from(block.clip_slots)] {
-            let mut lanes = rows.varying;
-            while lanes != 0 {
-                let lane = lanes.trailing_zeros() as usize;
-                lanes &= lanes - 1;
-                let (from, moved) = (rows.time.0[lane], rows.speed.0[lane] * step);
-                let looping = rows.wrap.0[lane] > 0.5;
-                // A mean over the time that the clip still moves: it may end within the step.
-                let lasts =
-                    if looping { moved } else { (from + moved).clamp(0.0, rows.duration.0[lane]) - from };
-                let twist = root_of(rows.clip[lane]).mean_twist(from, lasts, looping);
-                rows.twist[0].0[lane] = twist.x;
-                rows.twist[1].0[lane] = twist.z;
-                rows.twist[2].0[lane] = twist.yaw;
+    let slots = usize::from(block.clip_slots).min(MAX_CLIPS);
+    let mut special = block.fading | block.transitions;
+    let (mut synced, mut eventful) = (0, 0);
+    for slot in 0..slots {
+        gather(block, slot, library, &mut clocks.slots[slot]);
+        let clock = &clocks.slots[slot];
+        special |= clock.varying;
+        synced |= block.clips[slot].synced & clock.active;
+        eventful |= clock.eventful;
+    }
+    clock_rows(simd, block, slots, dt, synced != 0, clocks);
+    if synced != 0 {
+        warp(block, slots, library, clocks);
+    }
+    if eventful != 0 {
+        for slot in 0..slots {
+            let SlotClock { eventful, from, moved, .. } = &clocks.slots[slot];
+            events.passed(block, slot, *eventful, (from, moved), dt, library);
+        }
+    }
+    for (rows, clock) in block.clips.iter().zip(&mut clocks.slots[..slots]) {
+        if rows.ping_pong & clock.active != 0 {
+            fold_ways(rows.ping_pong, &rows.time, clock);
+        }
+    }
+    travel_rows(simd, block, slots, clocks);
+    let mut lanes = special & block.live;
+    while lanes != 0 {
+        let lane = lanes.trailing_zeros() as usize;
+        lanes &= lanes - 1;
+        let way = travel::travel(block, lane, &clocks.slots[..slots], library, dt);
+        for (row, value) in clocks.way.iter_mut().zip([way.x, way.z, way.yaw]) {
+            row.0[lane] = value;
+        }
+    }
+    root_rows(simd, block, dt, drive, clocks);
+    if block.fading | block.transitions != 0 {
+        settle(block, dt);
+    }
+}
+
+/// What the frame needs of the clips in one slot.
+#[inline(always)]
+fn gather(block: &Block, slot: usize, library: &Library, out: &mut SlotClock) {
+    let rows = &block.clips[slot];
+    (out.active, out.varying, out.warped, out.eventful) = (0, 0, 0, 0);
+    for lane in 0..BLOCK {
+        // An empty slot holds clip 0, which is there, since some lane plays.
+        let head = library.head(rows.clip[lane]);
+        let bit = u16::from(block.plays(slot, lane)) << lane;
+        let set = |flag: bool| if flag { bit } else { 0 };
+        out.active |= bit;
+        out.varying |= set(head.varying);
+        out.warped |= set(head.warped);
+        out.eventful |= set(head.eventful);
+        out.duration.0[lane] = head.duration;
+        out.twist[0].0[lane] = head.twist.x;
+        out.twist[1].0[lane] = head.twist.z;
+        out.twist[2].0[lane] = head.twist.yaw;
+    }
+    out.cycle = out.duration;
+    let mut folds = rows.ping_pong;
+    while folds != 0 {
+        let lane = folds.trailing_zeros() as usize;
+        folds &= folds - 1;
+        out.cycle.0[lane] *= 2.0;
+    }
+    out.wraps = spread(rows.loops | rows.ping_pong);
+    out.synced = spread(rows.synced);
+}
+
+/// Bits as 0 and 1.
+#[inline(always)]
+fn spread(bits: u16) -> Row {
+    Row(core::array::from_fn(|lane| f32::from(bits >> lane & 1)))
+}
+
+per_isa! {
+    fn clock_rows(block: &mut Block, slots: usize, dt: f32, synced: bool, clocks: &mut Clocks) = clock_kernel;
+}
+
+/// `sum + step`, and what the sum has lost; see Kahan, "Further remarks on reducing truncation errors", 1965.
+#[inline(always)]
+fn kahan<L: Lanes>(sum: L, lost: L, step: L) -> (L, L) {
+    let step = step - lost;
+    let next = sum + step;
+    (next, (next - sum) - step)
+}
+
+#[inline(always)]
+fn clock_kernel<L: Lanes>(block: &mut Block, slots: usize, dt: f32, synced: bool, clocks: &mut Clocks) {
+    let half = L::splat(0.5);
+    for at in (0..BLOCK).step_by(L::N) {
+        for (rows, clock) in block.clips[..slots].iter_mut().zip(&mut clocks.slots) {
+            let from = L::load(&rows.time, at);
+            let step = L::load(&rows.speed, at) * L::splat(dt);
+            let cycle = L::load(&clock.cycle, at);
+            let (to, lost) = kahan(from, L::load(&rows.lost, at), step);
+            let wraps = half.lt(L::load(&clock.wraps, at));
+            let wrapped = (to / cycle).floor().neg_mul_add(cycle, to);
+            // The floor of a quotient a rounding below a whole number leaves the full cycle, or a hair below zero.
+            let inside = L::and(wrapped.lt(cycle), L::splat(-1e-30).lt(wrapped));
+            let wrapped = L::select(inside, wrapped, L::zero());
+            let held = to.clamp(L::zero(), cycle);
+            let stopped = half.lt((held - to).abs() * L::splat(1e30));
+            let lost = L::select(stopped, L::zero(), lost);
+            L::select(wraps, wrapped, held).store(&mut rows.time, at);
+            lost.store(&mut rows.lost, at);
+            from.store(&mut clock.from, at);
+            L::select(wraps, step, held - from).store(&mut clock.moved, at);
+        }
+        if synced {
+            let (mut pace, mut length) = (L::zero(), L::splat(1e-12));
+            for (rows, clock) in block.clips[..slots].iter().zip(&clocks.slots) {
+                let share = L::load(&rows.weight, at) * L::load(&clock.synced, at);
+                pace = L::load(&rows.speed, at).mul_add(share, pace);
+                length = L::load(&clock.duration, at).mul_add(share, length);
+            }
+            // Cycles in the frame: the cycle's length is the weighted one.
+            let step = pace / length * L::splat(dt);
+            let (to, lost) = kahan(L::load(&block.phase, at), L::load(&block.phase_lost, at), step);
+            let cycles = to.floor();
+            let phase = to - cycles;
+            let inside = phase.lt(L::one());
+            let phase = L::select(inside, phase, L::zero());
+            phase.store(&mut block.phase, at);
+            lost.store(&mut block.phase_lost, at);
+            cycles.store(&mut clocks.cycles, at);
+            for (rows, clock) in block.clips[..slots].iter_mut().zip(&mut clocks.slots) {
+                let follows = half.lt(L::load(&clock.synced, at));
+                let duration = L::load(&clock.duration, at);
+                let time = phase * duration;
+                let time = L::select(time.lt(duration), time, L::zero());
+                L::select(follows, time, L::load(&rows.time, at)).store(&mut rows.time, at);
+                let lost = L::load(&rows.lost, at);
+                L::select(follows, L::zero(), lost).store(&mut rows.lost, at);
+                let moved = L::load(&clock.moved, at);
+                L::select(follows, step * duration, moved).store(&mut clock.moved, at);
             }
         }
-        advance_rows(simd, block, step, drive);
+    }
+}
+
+/// Times of synced clips whose markers are not even.
+fn warp(block: &mut Block, slots: usize, library: &Library, clocks: &mut Clocks) {
+    for (rows, clock) in block.clips[..slots].iter_mut().zip(&mut clocks.slots) {
+        let mut lanes = rows.synced & clock.warped;
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros() as usize;
+            lanes &= lanes - 1;
+            let sync = &library.head(rows.clip[lane]).sync;
+            let duration = clock.duration.0[lane];
+            let (from, to) = (clock.from.0[lane], sync.time(block.phase.0[lane]));
+            // The clip's own start lies elsewhere in the cycle than the phase's.
+            let about = clock.moved.0[lane];
+            let mut moved = to - from;
+            moved += ((about - moved) / duration + 0.5).floor() * duration;
+            rows.time.0[lane] = to;
+            clock.moved.0[lane] = moved;
+        }
+    }
+}
+
+/// Where a clip that goes to and fro is at `time` of its double cycle, and whether it runs backwards there.
+#[inline(always)]
+pub(crate) fn fold(time: f32, duration: f32) -> (f32, bool) {
+    if time <= duration { (time, false) } else { ((2.0 * duration - time).max(0.0), true) }
+}
+
+/// For constant twists a way to and fro is the way between its ends.
+fn fold_ways(ping_pong: u16, time: &Row, clock: &mut SlotClock) {
+    let mut lanes = ping_pong & clock.active;
+    while lanes != 0 {
+        let lane = lanes.trailing_zeros() as usize;
+        lanes &= lanes - 1;
+        if clock.varying & (1 << lane) == 0 {
+            let duration = clock.duration.0[lane];
+            let (from, to) = (fold(clock.from.0[lane], duration).0, fold(time.0[lane], duration).0);
+            clock.moved.0[lane] = to - from;
+        }
     }
 }
 
 per_isa! {
-    fn advance_rows(block: &mut Block, dt: f32, drive: Drive) = advance_kernel;
+    fn travel_rows(block: &Block, slots: usize, clocks: &mut Clocks) = travel_kernel;
+}
+
+/// The weighted twists over the frame, as one SE(2) exponential.
+#[inline(always)]
+fn travel_kernel<L: Lanes>(block: &Block, slots: usize, clocks: &mut Clocks) {
+    for at in (0..BLOCK).step_by(L::N) {
+        let (mut x, mut z, mut yaw) = (L::zero(), L::zero(), L::zero());
+        for (rows, clock) in block.clips[..slots].iter().zip(&clocks.slots) {
+            let share = L::load(&rows.weight, at) * L::load(&clock.moved, at);
+            x = L::load(&clock.twist[0], at).mul_add(share, x);
+            z = L::load(&clock.twist[1], at).mul_add(share, z);
+            yaw = L::load(&clock.twist[2], at).mul_add(share, yaw);
+        }
+        // Displacement = [a, b; -b, a] velocity, a = sin y / y, b = (1 - cos y) / y; series for small turns.
+        let (s, c) = sin_cos(yaw);
+        let y2 = yaw * yaw;
+        let small = y2.lt(L::splat(0.25));
+        let per_yaw = L::one() / L::select(small, L::one(), yaw);
+        let a = y2.mul_add(L::splat(-1.0 / 5040.0), L::splat(1.0 / 120.0));
+        let a = y2.mul_add(y2.mul_add(a, L::splat(-1.0 / 6.0)), L::one());
+        let b = y2.mul_add(L::splat(-1.0 / 40320.0), L::splat(1.0 / 720.0));
+        let b = yaw * y2.mul_add(y2.mul_add(b, L::splat(-1.0 / 24.0)), L::splat(0.5));
+        let a = L::select(small, a, s * per_yaw);
+        let b = L::select(small, b, (L::one() - c) * per_yaw);
+        a.mul_add(x, b * z).store(&mut clocks.way[0], at);
+        b.neg_mul_add(x, a * z).store(&mut clocks.way[1], at);
+        yaw.store(&mut clocks.way[2], at);
+    }
 }
 
 /// Of any angle: a long frame may turn all the way round.
@@ -66,54 +312,86 @@ fn sin_cos<L: Lanes>(angle: L) -> (L, L) {
     ((s + s) * c, s.neg_mul_add(s, c * c))
 }
 
+per_isa! {
+    fn root_rows(block: &mut Block, dt: f32, drive: Drive, clocks: &Clocks) = root_kernel;
+}
+
 #[inline(always)]
-fn advance_kernel<L: Lanes>(block: &mut Block, dt: f32, drive: Drive) {
-    let slots = usize::from(block.clip_slots).min(MAX_CLIPS);
+fn root_kernel<L: Lanes>(block: &mut Block, dt: f32, drive: Drive, clocks: &Clocks) {
     for at in (0..BLOCK).step_by(L::N) {
-        let mut x = L::zero();
-        let mut z = L::zero();
-        let mut yaw = L::zero();
-        for rows in &mut block.clips[..slots] {
-            let from = L::load(&rows.time, at);
-            let moved = L::load(&rows.speed, at) * L::splat(dt);
-            let duration = L::load(&rows.duration, at);
-            let wraps = L::splat(0.5).lt(L::load(&rows.wrap, at));
-            let to = from + moved;
-            let wrapped = to - duration * (to / duration).floor();
-            // The floor of a quotient a rounding below a whole number leaves the full duration.
-            let wrapped = L::select(wrapped.lt(duration), wrapped, L::zero());
-            let held = to.clamp(L::zero(), duration);
-            L::select(wraps, wrapped, held).store(&mut rows.time, at);
-            let lasts = L::select(wraps, moved, held - from);
-            let share = L::load(&rows.weight, at) * lasts;
-            x = L::load(&rows.twist[0], at).mul_add(share, x);
-            z = L::load(&rows.twist[1], at).mul_add(share, z);
-            yaw = L::load(&rows.twist[2], at).mul_add(share, yaw);
-        }
-        // SE(2) exponential: displacement = [a, b; -b, a] velocity.
-        let y2 = yaw * yaw;
-        let a = y2.mul_add(y2.mul_add(L::splat(1.0 / 120.0), L::splat(-1.0 / 6.0)), L::one());
-        let b = yaw * y2.mul_add(y2.mul_add(L::splat(1.0 / 720.0), L::splat(-1.0 / 24.0)), L::splat(0.5));
+        (L::load(&block.age, at) + L::splat(dt)).store(&mut block.age, at);
         let leg = L::load(&block.leg, at);
-        let dx = a.mul_add(x, b * z) * leg;
-        let dz = b.neg_mul_add(x, a * z) * leg;
-
-        // In the axes of the frame's start.
-        let turned = L::load(&block.displacement[2], at);
-        let (s, c) = sin_cos(turned);
-        let sum_x = L::load(&block.displacement[0], at) + c.mul_add(dx, s * dz);
-        let sum_z = L::load(&block.displacement[1], at) + s.neg_mul_add(dx, c * dz);
-        sum_x.store(&mut block.displacement[0], at);
-        sum_z.store(&mut block.displacement[1], at);
-        (turned + yaw).store(&mut block.displacement[2], at);
-
-        if drive == Drive::Clips {
-            let rotation = Quat::load(&block.rotation, at);
-            let position = Vec3::load(&block.position, at);
-            position.plus(rotation.rotate(Vec3::new(dx, L::zero(), dz))).store(&mut block.position, at);
-            let (s, c) = sin_cos_small(yaw * L::splat(0.5));
-            let turn = Quat::new(L::zero(), s, L::zero(), c);
-            rotation.times(turn).normalize().store(&mut block.rotation, at);
+        let dx = L::load(&clocks.way[0], at) * leg;
+        let dz = L::load(&clocks.way[1], at) * leg;
+        let yaw = L::load(&clocks.way[2], at);
+        dx.store(&mut block.displacement[0], at);
+        dz.store(&mut block.displacement[1], at);
+        yaw.store(&mut block.displacement[2], at);
+        if drive == Drive::Host {
+            continue;
         }
+        let rotation = Quat::load(&block.rotation, at);
+        let moved = rotation.rotate(Vec3::new(dx, L::zero(), dz));
+        for (axis, step) in [moved.x, moved.y, moved.z].into_iter().enumerate() {
+            let (sum, lost) =
+                kahan(L::load(&block.position[axis], at), L::load(&block.position_lost[axis], at), step);
+            sum.store(&mut block.position[axis], at);
+            lost.store(&mut block.position_lost[axis], at);
+        }
+        // The change of the quaternion: q (turn - 1), cos - 1 without cancellation, and back to unit length.
+        let (s2, c2) = sin_cos(yaw * L::splat(0.25));
+        let s = (s2 + s2) * c2;
+        let less = L::zero() - (s2 + s2) * s2;
+        let Quat { x, y, z, w } = rotation;
+        let change = Quat::new(
+            z.neg_mul_add(s, x * less),
+            w.mul_add(s, y * less),
+            x.mul_add(s, z * less),
+            y.neg_mul_add(s, w * less),
+        );
+        let back = (L::one() - rotation.norm_squared()) * L::splat(0.5);
+        let steps = [
+            x.mul_add(back, change.x),
+            y.mul_add(back, change.y),
+            z.mul_add(back, change.z),
+            w.mul_add(back, change.w),
+        ];
+        for (part, step) in steps.into_iter().enumerate() {
+            let (sum, lost) =
+                kahan(L::load(&block.rotation[part], at), L::load(&block.rotation_lost[part], at), step);
+            sum.store(&mut block.rotation[part], at);
+            lost.store(&mut block.rotation_lost[part], at);
+        }
+    }
+}
+
+/// Weights of cross-fades at the end of the frame, and the ends of fades and transitions.
+fn settle(block: &mut Block, dt: f32) {
+    let mut lanes = block.fading | block.transitions;
+    let mut recount = false;
+    while lanes != 0 {
+        let lane = lanes.trailing_zeros() as usize;
+        lanes &= lanes - 1;
+        let Some(rare) = &mut block.rare[lane] else { continue };
+        if block.fading & (1 << lane) != 0 {
+            rare.fade.elapsed += dt;
+            for (slot, rows) in block.clips.iter_mut().enumerate() {
+                rows.weight.0[lane] = rare.fade.weight(slot, rare.fade.elapsed);
+            }
+            if rare.fade.elapsed >= rare.fade.duration {
+                put_bit(&mut block.fading, lane, false);
+                recount = true;
+            }
+        }
+        if block.transitions & (1 << lane) != 0 {
+            rare.transition.elapsed += dt;
+            if rare.transition.elapsed >= rare.transition.duration {
+                put_bit(&mut block.transitions, lane, false);
+                put_bit(&mut block.settled, lane, true);
+            }
+        }
+    }
+    if recount {
+        block.count_slots();
     }
 }

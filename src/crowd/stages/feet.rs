@@ -47,19 +47,18 @@ const PLANTING: f32 = 4.0;
 
 per_isa! {
     /// Forward pass of the legs, locks, and the probes of the block.
-    pub(crate) fn probe(plan: &LegPlan, proportions: Proportions<'_>, dt: f32, block: &mut Block, scratch: &mut Scratch) = probe_kernel;
+    pub(crate) fn probe(plan: &LegPlan, proportions: Proportions<'_>, block: &mut Block, scratch: &mut Scratch) = probe_kernel;
 }
 
 per_isa! {
     /// Solves the legs of the block against the answers of the ground.
-    pub(crate) fn solve(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &mut Scratch) = solve_kernel;
+    pub(crate) fn solve(plan: &LegPlan, block: &mut Block, scratch: &mut Scratch) = solve_kernel;
 }
 
 #[inline(always)]
 fn probe_kernel<L: Lanes>(
     plan: &LegPlan,
     proportions: Proportions<'_>,
-    dt: f32,
     block: &mut Block,
     scratch: &mut Scratch,
 ) {
@@ -68,6 +67,7 @@ fn probe_kernel<L: Lanes>(
         let root = Vec3::<L>::load(&block.position, at);
         let turn = Quat::load(&block.rotation, at);
         let leg_length = L::load(&block.leg, at);
+        let age = L::load(&block.age, at);
         let fresh = L::splat(0.5).lt(L::load(&block.fresh, at));
         root.x.store(&mut scratch.probes.x[0], at);
         root.y.store(&mut scratch.probes.y[0], at);
@@ -113,20 +113,20 @@ fn probe_kernel<L: Lanes>(
             let near = next_x.mul_add(next_x, next_z * next_z).lt(reach * reach);
             let enters = L::and(
                 L::and(
-                    moved.lt(way_squared(leg_length, LOCK_SPEED, dt)),
+                    moved.lt(way_squared(leg_length, LOCK_SPEED, age)),
                     ball.y.lt(leg_length * L::splat(LOCK_HEIGHT)),
                 ),
                 L::splat(0.75).lt(contact),
             );
             let stays = L::and(
                 L::and(
-                    moved.lt(way_squared(leg_length, FREE_SPEED, dt)),
+                    moved.lt(way_squared(leg_length, FREE_SPEED, age)),
                     ball.y.lt(leg_length * L::splat(FREE_HEIGHT)),
                 ),
                 L::splat(0.5).lt(L::load(&state.locked, at)),
             );
             let locked = L::and(L::or(enters, stays), near);
-            let decay = exp_neg(L::splat(dt * (core::f32::consts::LN_2 / RELEASE_HALF_LIFE)));
+            let decay = exp_neg(age * L::splat(core::f32::consts::LN_2 / RELEASE_HALF_LIFE));
             let x = L::select(fresh, zero, L::select(locked, next_x, held_x * decay));
             let z = L::select(fresh, zero, L::select(locked, next_z, held_z * decay));
             x.store(&mut state.offset[0], at);
@@ -171,8 +171,8 @@ fn local<L: Lanes>(scratch: &Scratch, joint: u16, at: usize) -> Quat<L> {
 
 /// Square of the way that a speed in leg lengths per second makes in a frame.
 #[inline(always)]
-fn way_squared<L: Lanes>(leg_length: L, per_second: f32, dt: f32) -> L {
-    let way = leg_length * L::splat(per_second * dt.max(1e-6));
+fn way_squared<L: Lanes>(leg_length: L, per_second: f32, age: L) -> L {
+    let way = leg_length * (L::splat(per_second) * age.max(L::splat(1e-6)));
     way * way
 }
 
@@ -293,13 +293,14 @@ fn target<L: Lanes>(
 }
 
 #[inline(always)]
-fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &mut Scratch) {
+fn solve_kernel<L: Lanes>(plan: &LegPlan, block: &mut Block, scratch: &mut Scratch) {
     let legs = &plan.legs[..plan.legs.len().min(MAX_FEET)];
     for at in (0..BLOCK).step_by(L::N) {
         let turn = Quat::<L>::load(&block.rotation, at);
         let up = turn.rotate_inverse(Vec3::new(L::zero(), L::one(), L::zero()));
         let root_y = L::load(&block.position[1], at);
         let leg_length = L::load(&block.leg, at);
+        let age = L::load(&block.age, at);
         let fresh = L::splat(0.5).lt(L::load(&block.fresh, at));
 
         // Neutral where there is no second leg.
@@ -335,11 +336,12 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, dt: f32, block: &mut Block, scratch: &
         let before = L::select(fresh, L::zero(), L::load(&block.pelvis, at) - jump).clamp(-bound, bound);
         // In flight over ground it holds its height; where there is none, or no leg, it goes back to the animation.
         let wanted = L::select(grounded, lerp(before, lowest, say), L::zero()).clamp(-bound, bound);
-        let follow = L::one() - exp_neg(L::splat(dt / PELVIS_TIME));
+        let follow = L::one() - exp_neg(age * L::splat(1.0 / PELVIS_TIME));
         let smooth = L::select(fresh, wanted, lerp(before, wanted, follow));
         smooth.store(&mut block.pelvis, at);
         root_y.store(&mut block.last_height, at);
         L::zero().store(&mut block.fresh, at);
+        L::zero().store(&mut block.age, at);
 
         // What a foot in contact cannot reach from there, the pelvis goes down for at once.
         let mut pelvis = smooth;

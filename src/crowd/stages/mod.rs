@@ -14,6 +14,7 @@ pub(crate) mod feet;
 pub(crate) mod model;
 pub(crate) mod palette;
 pub(crate) mod sample;
+mod travel;
 
 use super::block::MixedRows;
 use crate::lanes::{Lanes, Vec3};

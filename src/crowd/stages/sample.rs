@@ -4,6 +4,7 @@
 //! not matter to a bit, and all instruction sets agree. It is done before the transpose, because in lanes every
 //! character would pay for the block's largest clip count (ARCHITECTURE.md, experiments).
 
+use super::advance::fold;
 use crate::clip::PELVIS_RANGE;
 use crate::crowd::block::{Block, MAX_CLIPS};
 use crate::crowd::library::Library;
@@ -36,7 +37,10 @@ fn sample_kernel<L: Lanes>(
             let weight = rows.weight.0[lane];
             if weight > 0.0 {
                 let head = library.head(rows.clip[lane]);
-                let position = (rows.time.0[lane] * head.rate).clamp(0.0, head.intervals);
+                let time = rows.time.0[lane];
+                let folds = rows.ping_pong & (1 << lane) != 0;
+                let time = if folds { fold(time, head.duration).0 } else { time };
+                let position = (time * head.rate).clamp(0.0, head.intervals);
                 // The last key is the right end of the last interval, never a left one.
                 let left = position.min(head.intervals - 1.0) as usize;
                 let share = (weight * WEIGHT_ONE + 0.5) as i32;

@@ -2,6 +2,7 @@
 
 use super::{Crowd, Place};
 use crate::crowd::block::{Block, Lane, MixedRows};
+use crate::crowd::frame::Cohort;
 use crate::lanes::{BLOCK, Row};
 
 impl Crowd {
@@ -10,7 +11,7 @@ impl Crowd {
     /// after spawning in bulk; poses do not depend on it.
     pub fn pack(&mut self) {
         for cohort in 0..self.cohorts.len() {
-            let blocks = &mut self.cohorts[cohort].1;
+            let blocks = &mut self.cohorts[cohort].blocks;
             let mut lanes: Vec<Lane> = Vec::with_capacity(blocks.len() * BLOCK);
             for block in blocks.iter_mut() {
                 for lane in 0..BLOCK {
@@ -46,7 +47,7 @@ impl Crowd {
     }
 
     fn push_block(&mut self, cohort: usize, lanes: Vec<Lane>) {
-        let blocks = &mut self.cohorts[cohort].1;
+        let blocks = &mut self.cohorts[cohort].blocks;
         let mut block = Block::default();
         for (lane, state) in lanes.into_iter().enumerate() {
             self.characters[state.character as usize].place =
@@ -58,8 +59,8 @@ impl Crowd {
 
     /// Per-lane rows of blocks of several rigs. Only packing makes such blocks, so a frame finds all rows made.
     fn fill_mixed(&mut self) {
-        for (topology, blocks) in &mut self.cohorts {
-            let joints = self.topologies[*topology].topology.len();
+        for Cohort { topology, blocks } in &mut self.cohorts {
+            let joints = self.topologies[usize::from(*topology)].topology.len();
             for block in blocks.iter_mut() {
                 if !block.uniform() {
                     let mut rows =

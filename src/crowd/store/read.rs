@@ -1,7 +1,8 @@
 //! What a host reads after a frame: slots, dirty ranges, counts.
 
-use super::{Crowd, Handle, Occupancy, RigId};
+use super::{ClipId, Crowd, Handle, Occupancy, RigId};
 use crate::crowd::block::{Block, MixedRows};
+use crate::crowd::events::PassedEvent;
 use crate::crowd::output::PoseHeader;
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Line};
@@ -54,7 +55,7 @@ impl Crowd {
             return;
         }
         for token in
-            self.cohorts.iter().flat_map(|(_, blocks)| blocks).flat_map(|block| &block.tokens).flatten()
+            self.cohorts.iter().flat_map(|cohort| &cohort.blocks).flat_map(|block| &block.tokens).flatten()
         {
             ranges.push(token.first_line()..token.first_line() + token.line_count());
         }
@@ -78,6 +79,27 @@ impl Crowd {
     /// If rig or skin are unknown.
     pub fn palette_range(&self, rig: RigId, skin: usize) -> Result<f32, BuildError> {
         Ok(self.skin(rig, skin)?.range)
+    }
+
+    /// What the last frame has passed of the clips' events: each once, character by character, in the order of time.
+    /// Two clips of one character that share a phase both tell theirs: go by [`PassedEvent::weight`].
+    pub fn events(&self) -> impl ExactSizeIterator<Item = PassedEvent> + '_ {
+        self.events.passed.iter().map(|event| PassedEvent {
+            character: Handle {
+                index: event.character,
+                generation: self.characters[event.character as usize].generation,
+            },
+            clip: ClipId { topology: event.topology, index: event.clip.into() },
+            event: event.event,
+            weight: event.weight,
+            ago: event.ago,
+        })
+    }
+
+    /// Events of the last frame for which there was no room: see [`CrowdConfig::event_capacity`](super::CrowdConfig).
+    #[must_use]
+    pub fn events_lost(&self) -> usize {
+        self.events.lost
     }
 
     /// Live characters.
@@ -104,7 +126,7 @@ impl Crowd {
     /// How full and how even the blocks are.
     #[must_use]
     pub fn occupancy(&self) -> Occupancy {
-        let blocks = self.cohorts.iter().flat_map(|(_, blocks)| blocks).filter(|block| block.live != 0);
+        let blocks = self.cohorts.iter().flat_map(|cohort| &cohort.blocks).filter(|block| block.live != 0);
         let (mut count, mut uniform) = (0, 0);
         for block in blocks {
             count += 1;
@@ -124,7 +146,7 @@ impl Crowd {
         let bytes: usize = self
             .cohorts
             .iter()
-            .flat_map(|(_, blocks)| blocks)
+            .flat_map(|cohort| &cohort.blocks)
             .map(|block| {
                 let mixed = block
                     .mixed

@@ -68,24 +68,57 @@ impl WorldTransform {
 /// about one radian each.
 pub const MAX_SPEED: f32 = 16.0;
 
+/// What a clip does at its ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Wrap {
+    /// As the clip is: runs on if it loops, else stops.
+    #[default]
+    Clip,
+    /// Runs on from its end to its start.
+    Loop,
+    /// Stops.
+    Once,
+    /// Turns round.
+    PingPong,
+}
+
+impl Wrap {
+    /// True if a clip that `looping` says loops or not runs on.
+    pub(crate) fn loops(self, looping: bool) -> bool {
+        self == Self::Loop || self == Self::Clip && looping
+    }
+}
+
 /// One clip that a character plays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Play {
     /// Bound to the topology of the character's rig.
     pub clip: ClipId,
-    /// Seconds into the clip.
+    /// Seconds into the clip; with [`Wrap::PingPong`] on to twice the duration, which is the way back.
     pub time: f32,
     /// Share of the pose; all weights of a character are scaled to sum to 1.
     pub weight: f32,
     /// Clip seconds per second, [`MAX_SPEED`] at most; negative plays backwards.
     pub speed: f32,
+    /// What it does at its ends.
+    pub wrap: Wrap,
+    /// Shares one phase with the character's other synced clips: their cycles take the weighted mean of their lengths, and
+    /// their markers ([`SyncMarkers`](crate::clip::SyncMarkers)) are passed together. A character that plays synced
+    /// clips already keeps its phase; `time` counts only where there is none yet.
+    pub sync: bool,
 }
 
 impl Play {
     /// From its start, alone, at its own speed.
     #[must_use]
     pub fn new(clip: ClipId) -> Self {
-        Self { clip, time: 0.0, weight: 1.0, speed: 1.0 }
+        Self { clip, time: 0.0, weight: 1.0, speed: 1.0, wrap: Wrap::Clip, sync: false }
+    }
+
+    /// In step with others: see [`Play::sync`].
+    #[must_use]
+    pub fn synced(clip: ClipId, weight: f32) -> Self {
+        Self { weight, sync: true, ..Self::new(clip) }
     }
 }
 
@@ -101,11 +134,14 @@ pub struct CrowdConfig {
     pub stream: bool,
     /// Ask for the next block's keys ahead.
     pub prefetch: bool,
+    /// Events that one frame can tell; what is more is counted and dropped. 32 bytes each, per worker of the executor and
+    /// once more.
+    pub event_capacity: usize,
 }
 
 impl Default for CrowdConfig {
     fn default() -> Self {
-        Self { simd: Simd::fastest(), format: PaletteFormat::default(), stream: true, prefetch: true }
+        Self { simd: Simd::fastest(), format: PaletteFormat::default(), stream: true, prefetch: true, event_capacity: 4096 }
     }
 }
 
