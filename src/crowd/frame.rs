@@ -9,7 +9,7 @@ use super::ground::Ground;
 use super::library::Library;
 use super::output::{PackedSkin, PaletteFormat};
 use super::scratch::Scratch;
-use super::stages::{Proportions, advance, feet, model, palette, sample};
+use super::stages::{Proportions, advance, feet, inertia, model, palette, sample};
 use super::store::WorldTransform;
 use crate::lanes::{
     BLOCK, Lanes, Line, LineTargets, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence,
@@ -255,6 +255,9 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     let joints = data.topology.len();
     let far = shared.prefetch && library.bytes() > FAR_FROM;
     sample::sample(simd, block, library, joints, far, pose);
+    if block.transitions != 0 {
+        inertia::inertia(simd, block, joints, pose);
+    }
     if until < Stage::Feet {
         return;
     }

@@ -25,4 +25,4 @@ pub use output::{PaletteFormat, PoseHeader};
 pub use skinning::{SkinPalette, SkinnedMesh};
 pub use events::PassedEvent;
 pub use rare::MAX_LAYERS;
-pub use store::{ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform, Wrap};
+pub use store::{ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, TransitionKind, WorldTransform, Wrap};

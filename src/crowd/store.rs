@@ -3,6 +3,7 @@
 mod pack;
 mod playback;
 mod read;
+mod transitions;
 mod values;
 
 use super::block::{Block, Lane};
@@ -19,6 +20,7 @@ use crate::lanes::{BLOCK, Line, Row, SlotBuffer};
 use crate::rig::{MAX_FEET, NO_PARENT, Rig, Topology};
 
 use values::check_transform;
+pub use transitions::TransitionKind;
 pub use values::{ClipId, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform, Wrap};
 
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +54,7 @@ pub struct Crowd {
     /// Rare state and memory of transitions that nobody uses.
     spare: Vec<Box<Rare>>,
     spare_offsets: Vec<Box<[Row]>>,
+    compared: transitions::Comparison,
     time: f64,
     live: usize,
     /// True if the last frame wrote the slots.
@@ -75,6 +78,7 @@ impl Crowd {
             events: EventSink::default(),
             spare: Vec::new(),
             spare_offsets: Vec::new(),
+            compared: transitions::Comparison::default(),
             time: 0.0,
             live: 0,
             written: false,

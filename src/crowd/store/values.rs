@@ -137,11 +137,13 @@ pub struct CrowdConfig {
     /// Events that one frame can tell; what is more is counted and dropped. 32 bytes each, per worker of the executor and
     /// once more.
     pub event_capacity: usize,
+    /// Share of the crowd, 0 to 1, that can be in inertialised transitions at a time; 24 bytes a joint each.
+    pub transitions: f32,
 }
 
 impl Default for CrowdConfig {
     fn default() -> Self {
-        Self { simd: Simd::fastest(), format: PaletteFormat::default(), stream: true, prefetch: true, event_capacity: 4096 }
+        Self { simd: Simd::fastest(), format: PaletteFormat::default(), stream: true, prefetch: true, event_capacity: 4096, transitions: 0.1 }
     }
 }
 
