@@ -86,7 +86,9 @@ pub enum BuildError {
         most: f64,
     },
     /// An event or a marker of a clip is outside of it, or markers are out of order.
-    #[error("clip \"{clip}\" has a mark at {time} s; marks lie within its {duration} s, markers in order around it")]
+    #[error(
+        "clip \"{clip}\" has a mark at {time} s; marks lie within its {duration} s, markers in order around it"
+    )]
     Mark {
         /// Name of the clip.
         clip: String,

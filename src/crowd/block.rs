@@ -338,7 +338,8 @@ impl Block {
 }
 
 impl LaneClip {
-    const EMPTY: [Self; MAX_CLIPS] = [Self { clip: 0, values: [0.0; CLIP_ROWS], bits: [false; 3] }; MAX_CLIPS];
+    const EMPTY: [Self; MAX_CLIPS] =
+        [Self { clip: 0, values: [0.0; CLIP_ROWS], bits: [false; 3] }; MAX_CLIPS];
 }
 
 /// Identity rotation, leg length 1, fresh; see [`Block::rows`] for the order.

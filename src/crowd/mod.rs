@@ -15,6 +15,7 @@ mod stages;
 mod store;
 
 pub use block::MAX_CLIPS;
+pub use events::PassedEvent;
 #[cfg(feature = "rayon")]
 pub use executor::Rayon;
 pub use executor::{Executor, MAX_JOBS, Serial};
@@ -22,7 +23,9 @@ pub use frame::{BlockJob, Frame, Roots, Stage};
 pub use ground::{FlatGround, Ground, HitPlane, HitPlanes, PROBES, Probes};
 pub use height_field::{HeightField, HeightFieldError};
 pub use output::{PaletteFormat, PoseHeader};
-pub use skinning::{SkinPalette, SkinnedMesh};
-pub use events::PassedEvent;
 pub use rare::MAX_LAYERS;
-pub use store::{ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, TransitionKind, WorldTransform, Wrap};
+pub use skinning::{SkinPalette, SkinnedMesh};
+pub use store::{
+    ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, TransitionKind, WorldTransform,
+    Wrap,
+};

@@ -7,20 +7,20 @@ mod transitions;
 mod values;
 
 use super::block::{Block, Lane};
-use super::executor::Executor;
 use super::events::EventSink;
+use super::executor::Executor;
 use super::frame::{self, Cohort, Frame, JobScratch, RigData, Shared, Stage, TopologyData};
 use super::library::Library;
 use super::output::PackedSkin;
+use super::rare::Rare;
 use super::stages::feet::LegPlan;
 use crate::clip::{BoundClip, Planar};
 use crate::error::BuildError;
-use super::rare::Rare;
 use crate::lanes::{BLOCK, Line, Row, SlotBuffer};
 use crate::rig::{MAX_FEET, NO_PARENT, Rig, Topology};
 
-use values::check_transform;
 pub use transitions::TransitionKind;
+use values::check_transform;
 pub use values::{ClipId, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform, Wrap};
 
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,8 @@ use super::chains::{Source, sources};
 use super::detect;
 use super::root::{Travel, extract};
 use crate::clip::{
-    BoundClip, KEY_RATE, MAX_SECONDS, MIN_SECONDS, MotionKeys, RawClip, RootSource, SyncMarkers, contact_weight,
+    BoundClip, KEY_RATE, MAX_SECONDS, MIN_SECONDS, MotionKeys, RawClip, RootSource, SyncMarkers,
+    contact_weight,
 };
 use crate::error::BuildError;
 use crate::rig::{

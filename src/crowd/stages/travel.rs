@@ -18,13 +18,7 @@ const SUBSTEP: f32 = 1.0 / 60.0;
 const MOST_STEPS: usize = 4800;
 
 /// Displacement in leg lengths, in the axes of where the frame starts.
-pub(super) fn travel(
-    block: &Block,
-    lane: usize,
-    slots: &[SlotClock],
-    library: &Library,
-    dt: f32,
-) -> Planar {
+pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &Library, dt: f32) -> Planar {
     let bit = 1u16 << lane;
     let rare = block.rare[lane].as_deref();
     let fade = rare.filter(|_| block.fading & bit != 0).map(|rare| &rare.fade);

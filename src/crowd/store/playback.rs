@@ -76,8 +76,7 @@ impl Crowd {
         let total: f32 = plays.iter().map(|play| play.weight).sum();
         plays.plays.iter_mut().flatten().for_each(|play| play.weight /= total);
         let leader = plays.iter().find(|play| play.sync).copied();
-        plays.phase = leader
-            .and_then(|play| self.clip(play.clip).map(|clip| clip.sync().phase(play.time)));
+        plays.phase = leader.and_then(|play| self.clip(play.clip).map(|clip| clip.sync().phase(play.time)));
         Ok(plays)
     }
 
@@ -230,7 +229,8 @@ impl Crowd {
         let topology = self.topology_at(place);
         let (block, library) = self.block_and_library(place);
         let index = clip.index as u16;
-        let found = (0..MAX_CLIPS).find(|&slot| block.plays(slot, lane) && block.clips[slot].clip[lane] == index);
+        let found =
+            (0..MAX_CLIPS).find(|&slot| block.plays(slot, lane) && block.clips[slot].clip[lane] == index);
         let Some(slot) = found.filter(|_| clip.topology == topology) else {
             return Err(BuildError::Unknown { what: "playing clip", index: clip.index as usize });
         };

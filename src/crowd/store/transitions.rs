@@ -186,9 +186,8 @@ impl Crowd {
             let [was, is] = now[joint];
             let (was_before, is_before) = (at(pose, joint, 0), at(pose, joint, 1));
             let (offset, earlier) = if joint < joints {
-                let of = |was, is, left| {
-                    mrp::of(mrp::between(is, mrp::times(was, mrp::rotation(ahead(left)))))
-                };
+                let of =
+                    |was, is, left| mrp::of(mrp::between(is, mrp::times(was, mrp::rotation(ahead(left)))));
                 let offset = of(was, is, left);
                 (offset, mrp::near(of(was_before, is_before, left_before), offset))
             } else {

@@ -143,7 +143,14 @@ pub struct CrowdConfig {
 
 impl Default for CrowdConfig {
     fn default() -> Self {
-        Self { simd: Simd::fastest(), format: PaletteFormat::default(), stream: true, prefetch: true, event_capacity: 4096, transitions: 0.1 }
+        Self {
+            simd: Simd::fastest(),
+            format: PaletteFormat::default(),
+            stream: true,
+            prefetch: true,
+            event_capacity: 4096,
+            transitions: 0.1,
+        }
     }
 }
 
