@@ -1,6 +1,8 @@
 //! What the fuzzers began with and what they found, through every importer, on a stable toolchain. `docs/fuzzing.md`
 //! says how the corpus comes about.
 
+#[path = "support/altered.rs"]
+mod altered;
 #[path = "support/gltf_builder.rs"]
 #[allow(dead_code)]
 mod builder;
@@ -10,6 +12,8 @@ mod bytes;
 mod judge;
 #[path = "support/memory.rs"]
 mod memory;
+#[path = "support/gltf_sample.rs"]
+mod sample;
 #[path = "support/seeds/mod.rs"]
 mod seeds;
 #[path = "support/world.rs"]

@@ -1,11 +1,21 @@
 //! What fuzz targets share. The judges are those of the tests, which replay the corpus on a stable toolchain.
 
+#[path = "../../tests/support/altered.rs"]
+mod altered;
+#[path = "../../tests/support/gltf_builder.rs"]
+#[allow(dead_code)]
+mod builder;
 #[path = "../../tests/support/bytes.rs"]
 mod bytes;
 #[path = "../../tests/support/judge.rs"]
 pub mod judge;
 #[path = "../../tests/support/memory.rs"]
 pub mod memory;
+#[path = "../../tests/support/gltf_sample.rs"]
+mod sample;
+#[path = "../../tests/support/seeds/mod.rs"]
+#[allow(dead_code)]
+mod seeds;
 #[path = "../../tests/support/world.rs"]
 mod world;
 

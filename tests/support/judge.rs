@@ -43,12 +43,16 @@ impl Verdict {
 }
 
 /// A GLB or a glTF document. Text, a zero byte and more is put together to a GLB of the two parts, so that changes
-/// of either need not come with those of the lengths in its headers.
+/// of either need not come with those of the lengths in its headers. A byte 1 and more are changes to a sound document.
 pub fn gltf(input: &[u8]) -> Verdict {
     let assembled;
     let bytes = match input.iter().position(|&byte| byte == 0) {
         Some(at) if input.first() == Some(&b'{') => {
             assembled = glb(&input[..at], &input[at + 1..]);
+            &assembled
+        }
+        _ if input.first() == Some(&1) => {
+            assembled = super::altered::altered(&input[1..]);
             &assembled
         }
         _ => input,

@@ -5,20 +5,40 @@ use serde_json::{Value, json};
 
 use super::Seeds;
 use crate::builder::Builder;
+use crate::sample::sample;
+
+/// Text and binary chunk of every document.
+pub fn gltf_parts() -> Vec<(Vec<u8>, Vec<u8>)> {
+    documents().into_iter().map(|(_, file)| parts(&file.glb())).collect()
+}
+
+fn documents() -> Vec<(&'static str, Builder)> {
+    vec![
+        ("legs", legs()),
+        ("linear", clip("LINEAR")),
+        ("step", clip("STEP")),
+        ("cubic", clip("CUBICSPLINE")),
+        ("scaled", scaled()),
+        ("integers", integers()),
+        ("sparse", sparse()),
+        ("skinned", skinned()),
+        ("rigid", rigid()),
+        ("z_up", z_up()),
+        ("all", sample()),
+    ]
+}
 
 pub fn seeds() -> Seeds {
-    let mut seeds = Seeds::new();
-    let mut add = |name: &'static str, file: Builder| seeds.push((name, parts(&file.glb())));
-    add("legs", legs());
-    add("linear", clip("LINEAR"));
-    add("step", clip("STEP"));
-    add("cubic", clip("CUBICSPLINE"));
-    add("scaled", scaled());
-    add("integers", integers());
-    add("sparse", sparse());
-    add("skinned", skinned());
-    add("rigid", rigid());
-    add("z_up", z_up());
+    let joined = |(mut json, binary): (Vec<u8>, Vec<u8>)| {
+        json.push(0);
+        json.extend(binary);
+        json
+    };
+    let mut seeds: Seeds =
+        documents().into_iter().map(|(name, file)| (name, joined(parts(&file.glb())))).collect();
+    // Documents of those above with changes; these change nothing.
+    seeds.push(("altered.0", vec![1, 0]));
+    seeds.push(("altered.10", vec![1, 10]));
     seeds.push(("whole.glb", clip("LINEAR").glb()));
     let bytes = "AAAAAAAAgD8AAAAAAAAAAAAAAAAAAAAAAACAPwAAAAA=";
     let text = json!({
@@ -40,13 +60,11 @@ pub fn seeds() -> Seeds {
     seeds
 }
 
-/// A GLB as text, a zero byte and the binary chunk, which the target puts together again.
-fn parts(glb: &[u8]) -> Vec<u8> {
+/// Text and binary chunk of a GLB.
+fn parts(glb: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let length = u32::from_le_bytes([glb[12], glb[13], glb[14], glb[15]]) as usize;
-    let mut out = glb[20..20 + length].trim_ascii_end().to_vec();
-    out.push(0);
-    out.extend(glb.get(20 + length + 8..).unwrap_or_default());
-    out
+    let binary = glb.get(20 + length + 8..).unwrap_or_default();
+    (glb[20..20 + length].trim_ascii_end().to_vec(), binary.to_vec())
 }
 
 /// Hips and two legs with their names, one clip that moves the hips.

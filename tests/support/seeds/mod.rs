@@ -5,6 +5,7 @@ mod gltf;
 mod sidecar;
 
 use super::judge::{self, Verdict};
+pub use gltf::gltf_parts;
 
 /// Inputs with their names.
 type Seeds = Vec<(&'static str, Vec<u8>)>;
