@@ -167,6 +167,7 @@ fn clip(bytes: &mut Bytes<'_>, joints: usize) -> RawClip {
         looping: choice & 8 == 8,
         root,
         contacts: (choice & 16 == 16).then(|| Contacts { feet: vec![feet(bytes), feet(bytes)] }),
+        ..RawClip::default()
     }
 }
 
