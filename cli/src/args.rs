@@ -37,6 +37,9 @@ pub enum Command {
     /// Draw characters to a PNG: one picture, or a sheet of cameras over time.
     #[command(after_help = EXIT_CODES)]
     Render(RenderArgs),
+    /// Put clips into one small file, bound to one character, and report its size and error.
+    #[command(after_help = EXIT_CODES)]
+    Pack(PackArgs),
 }
 
 /// Where characters walk.
@@ -234,6 +237,40 @@ pub struct RenderArgs {
     /// Picture to write.
     #[arg(short, long, value_name = "OUT.png", default_value = "throng.png")]
     pub output: PathBuf,
+}
+
+/// Options of `pack`.
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    /// glTF or GLB files with clips.
+    #[arg(value_name = "FILE", required_unless_present = "builtin")]
+    pub files: Vec<PathBuf>,
+    /// Character that the clips are bound to: a file, or a built-in name [default: the first FILE's own, without one the
+    /// first built-in].
+    #[arg(long, value_name = "FILE|NAME")]
+    pub onto: Option<String>,
+    /// Also the first N clips of the built-in library [default without N: those with names].
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub builtin: Option<u16>,
+    /// Largest distance from the source of any joint, and of points off it by --shell, millimetres.
+    #[arg(long, value_name = "MM", default_value_t = 0.2, value_parser = millimetres)]
+    pub tolerance: f64,
+    /// How far off the joints errors are measured, millimetres.
+    #[arg(long, value_name = "MM", default_value_t = 50.0, value_parser = millimetres)]
+    pub shell: f64,
+    /// Worker threads; 0 takes every core.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub threads: u16,
+    /// Archive to write.
+    #[arg(short, long, value_name = "OUT.throng")]
+    pub output: PathBuf,
+}
+
+fn millimetres(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.001..=1000.0).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a length from 0.001 to 1000 mm, such as 0.2")),
+    }
 }
 
 fn size(text: &str) -> Result<[u32; 2], String> {

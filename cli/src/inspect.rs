@@ -40,15 +40,9 @@ pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
         output::say(clips(&inspection));
     }
     for warning in &inspection.warnings {
-        output::say(format!("warning: {}", printable(warning)));
+        output::say(format!("warning: {}", output::printable(warning)));
     }
     Ok(())
-}
-
-/// Control characters of a file must not reach the terminal.
-fn printable(text: &str) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escaped).collect()
 }
 
 fn tree(inspection: &Inspection, parents: &[Option<usize>]) -> comfy_table::Table {
@@ -65,8 +59,10 @@ fn tree(inspection: &Inspection, parents: &[Option<usize>]) -> comfy_table::Tabl
     while let Some((index, depth)) = open.pop() {
         let joint = &inspection.joints[index];
         let indent = "  ".repeat(depth.min(MOST_INDENT));
-        table
-            .add_row([format!("{indent}{}", printable(&joint.name)), joint.role.clone().unwrap_or_default()]);
+        table.add_row([
+            format!("{indent}{}", output::printable(&joint.name)),
+            joint.role.clone().unwrap_or_default(),
+        ]);
         open.extend(children[index].iter().rev().map(|&child| (child, depth + 1)));
     }
     table
@@ -85,7 +81,7 @@ fn clips(inspection: &Inspection) -> comfy_table::Table {
     let mut table = table(&["clip", "start s", "duration s", "root path m"]);
     for clip in &inspection.clips {
         table.add_row([
-            printable(&clip.name),
+            output::printable(&clip.name),
             format!("{:.3}", clip.start_s),
             format!("{:.3}", clip.duration_s),
             format!("{:.2}", clip.root_path_m),

@@ -1,4 +1,4 @@
-//! The `throng` command: stress, bench, inspect, render.
+//! The `throng` command: stress, bench, inspect, render, pack.
 
 mod args;
 mod bench;
@@ -7,6 +7,7 @@ mod draw;
 mod inspect;
 mod live;
 mod output;
+mod pack;
 mod progress;
 mod render;
 mod source;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Render(options) => render::run(options, cli.json),
         Command::Inspect(options) => inspect::run(options, cli.json),
+        Command::Pack(options) => pack::run(options, cli.json),
         Command::Stress(options) => stress::run(options, cli.json),
         Command::Bench(options) => bench::run(options, cli.json),
     };

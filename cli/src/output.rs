@@ -91,6 +91,12 @@ pub fn say(text: impl fmt::Display) {
     }
 }
 
+/// Control characters of a file must not reach the terminal.
+pub fn printable(text: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escaped).collect()
+}
+
 /// Prints a warning to stderr.
 pub fn warn(text: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "warning: {text}");
@@ -121,12 +127,19 @@ pub fn report(failure: &Failure, json: bool) {
     }
 }
 
-/// First bytes of every PNG file.
-const PNG: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
+/// What a command writes: first bytes of every such file, and its word.
+#[derive(Clone, Copy, Debug)]
+pub struct FileKind([u8; 8], &'static str);
 
-/// Refuses to replace an input, however its path is spelt, a file that an input refers to, or anything that is no
-/// picture.
-pub fn refuse_inputs(output: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+/// A PNG file.
+pub const PICTURE: FileKind = FileKind([0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'], "picture");
+
+/// An archive of clips.
+pub const ARCHIVE: FileKind = FileKind(throng::clip::archive::MAGIC, "clip archive");
+
+/// Refuses to replace an input, however its path is spelt, a file that an input refers to, or anything that is not of
+/// the kind that is written.
+pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind) -> Result<(), Failure> {
     let Ok(target) = fs::canonicalize(output) else {
         return Ok(());
     };
@@ -153,11 +166,14 @@ pub fn refuse_inputs(output: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
         }
     }
     let starts = fs::File::open(&target).and_then(|mut file| {
-        let mut first = [0; PNG.len()];
+        let mut first = [0; 8];
         std::io::Read::read_exact(&mut file, &mut first).map(|()| first)
     });
-    if !matches!(starts, Ok(PNG)) && fs::metadata(&target).is_ok_and(|data| data.len() > 0) {
-        return refused("exists and is no picture");
+    let FileKind(magic, word) = kind;
+    if !matches!(starts, Ok(first) if first == magic)
+        && fs::metadata(&target).is_ok_and(|data| data.len() > 0)
+    {
+        return refused(&format!("exists and is no {word}"));
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
         list(json);
         return Ok(());
     }
-    output::refuse_inputs(&options.output, &source::inputs(options))?;
+    output::refuse_inputs(&options.output, &source::inputs(options), output::PICTURE)?;
     let usual = if options.crowd.is_some() { [1280, 720] } else { [240, 320] };
     let format = Format { size: options.size.unwrap_or(usual), samples: options.samples };
     let (png, report) = match options.crowd {

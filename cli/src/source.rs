@@ -58,7 +58,8 @@ pub fn clip_names() -> Vec<String> {
     ClipKind::ALL.into_iter().map(|kind| kind.name().to_owned()).collect()
 }
 
-fn built_in(name: &str) -> Option<BuiltIn> {
+/// The built-in character of that name.
+pub fn built_in(name: &str) -> Option<BuiltIn> {
     RigKind::ALL.into_iter().find_map(|kind| {
         let suffix = name.strip_prefix(kind.name())?;
         let (_, plan) = BUILDS.iter().find(|(known, _)| *known == suffix)?;
@@ -142,21 +143,28 @@ pub fn cast(options: &RenderArgs, size: usize) -> Result<Vec<Subject>, Failure> 
     Ok(cast)
 }
 
-fn body_of(built: &BuiltIn) -> Body {
+/// The body of a built-in character.
+pub fn body_of(built: &BuiltIn) -> Body {
     let source = built.rig_source();
     Body::new(built.character.clone(), built.roles.clone(), source.reference, source.soles)
 }
 
-fn motion_of(built: &BuiltIn, kind: ClipKind) -> Motion {
-    let owner = Owner {
+/// A built-in clip on its own body.
+pub fn motion_of(built: &BuiltIn, kind: ClipKind) -> Motion {
+    Motion { clip: content::clip(kind, built), owner: Rc::new(owner_of(built)) }
+}
+
+/// The skeleton of a built-in character, as the owner of its clips.
+pub fn owner_of(built: &BuiltIn) -> Owner {
+    Owner {
         skeleton: built.character.skeleton.clone(),
         roles: built.roles.clone(),
         reference: built.reference(),
-    };
-    Motion { clip: content::clip(kind, built), owner: Rc::new(owner) }
+    }
 }
 
-fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion>), Failure> {
+/// Body and motions of a file.
+pub fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion>), Failure> {
     let loaded = gltf::load(path).map_err(|error| Failure::Input {
         path: path.to_owned(),
         what: error.kind.to_string(),

@@ -61,8 +61,22 @@ impl SyncMarkers {
         }
         let unrolled: Vec<f32> =
             times.iter().map(|&time| if time < first { time + duration } else { time }).collect();
+        Self::unrolled(clip, unrolled, duration)
+    }
+
+    /// From times as [`times`](Self::times) gives them.
+    pub(super) fn unrolled(clip: &str, unrolled: Vec<f32>, duration: f32) -> Result<Self, BuildError> {
+        let wrong = |time| Err(BuildError::Mark { clip: clip.to_owned(), time, duration });
+        let Some(&first) = unrolled.first() else { return Ok(Self::none(duration)) };
+        let end = first + duration;
+        if let Some(&time) = unrolled.iter().find(|time| !(**time >= 0.0 && **time < end)) {
+            return wrong(time);
+        }
+        if first >= duration {
+            return wrong(first);
+        }
         if let Some(at) = unrolled.windows(2).position(|pair| pair[0] >= pair[1]) {
-            return Err(BuildError::Mark { clip: clip.to_owned(), time: times[at + 1], duration });
+            return wrong(unrolled[at + 1]);
         }
         let part = duration / unrolled.len() as f32;
         let even = first == 0.0

@@ -1,12 +1,15 @@
 //! Raw clips, bound clip rows, root motion and contacts.
 
+pub mod archive;
 mod contact;
+mod library;
 mod marks;
 mod raw;
 mod root;
 mod rows;
 
 pub use contact::contact_weight;
+pub use library::ClipLibrary;
 pub use marks::{ClipEvent, SyncMarkers};
 pub use raw::{
     Contacts, Curve, CurveValue, FootContacts, Interpolation, Interval, JointTracks, RawClip, RootSource,

@@ -126,17 +126,25 @@ pub struct RootMotion {
 impl RootMotion {
     /// From poses at evenly spaced keys (`[x, z, yaw]`, leg lengths and unwrapped radians).
     pub(crate) fn from_keys(poses: &[[f64; 3]], duration: f64) -> Self {
-        let step = duration / (poses.len().max(2) - 1) as f64;
+        let duration = duration as f32;
+        let step = duration / (poses.len().max(2) - 1) as f32;
         let mut twists = Vec::new();
-        let mut keys = vec![Planar::default()];
         for pair in poses.windows(2) {
             let [[x0, z0, yaw0], [x1, z1, yaw1]] = [pair[0], pair[1]];
             let (s, c) = yaw0.sin_cos();
             let (dx, dz, dyaw) = (x1 - x0, z1 - z0, yaw1 - yaw0);
             let local = Planar { x: (c * dx - s * dz) as f32, z: (s * dx + c * dz) as f32, yaw: dyaw as f32 };
-            let twist = local.log(step as f32);
-            twists.push(twist);
-            keys.push(keys[keys.len() - 1].then(twist.exp(step as f32)));
+            twists.push(local.log(step));
+        }
+        Self::from_twists(twists, duration)
+    }
+
+    /// From one twist per key interval; all else follows from them.
+    pub(super) fn from_twists(twists: Vec<Twist>, duration: f32) -> Self {
+        let step = duration / twists.len().max(1) as f32;
+        let mut keys = vec![Planar::default()];
+        for twist in &twists {
+            keys.push(keys[keys.len() - 1].then(twist.exp(step)));
         }
         let constant = twists.first().copied().filter(|first| {
             twists.iter().all(|t| {
@@ -145,7 +153,17 @@ impl RootMotion {
                     && (t.yaw - first.yaw).abs() < 1e-4
             })
         });
-        Self { twists, keys, duration: duration as f32, constant }
+        Self { twists, keys, duration, constant }
+    }
+
+    /// One per key interval.
+    pub fn twists(&self) -> &[Twist] {
+        &self.twists
+    }
+
+    /// Pose at the last key in the axes of the first.
+    pub(super) fn end(&self) -> Planar {
+        self.keys.last().copied().unwrap_or_default()
     }
 
     /// The one twist of the whole clip, if it is one.

@@ -77,7 +77,48 @@ pub struct BoundClip {
     crosses_hemisphere: bool,
 }
 
+/// Groups of one key: joints, pelvis and contacts.
+pub(super) fn group_count(joints: usize) -> usize {
+    (joints + 2).div_ceil(GROUP)
+}
+
+/// What a [`BoundClip`] is made of.
+pub(super) struct Parts {
+    pub name: String,
+    pub topology: Topology,
+    pub intervals: u32,
+    pub duration: f32,
+    pub looping: bool,
+    /// `intervals + 1` keys of [`group_count`] groups.
+    pub rows: Vec<KeyGroup>,
+    pub root: RootMotion,
+    pub contacts: Option<Contacts>,
+    pub events: Vec<ClipEvent>,
+    pub sync: SyncMarkers,
+    pub crosses_hemisphere: bool,
+}
+
 impl BoundClip {
+    /// From rows that are there already; the caller has checked them.
+    pub(super) fn from_parts(parts: Parts) -> Self {
+        let groups = group_count(parts.topology.len()) as u32;
+        debug_assert_eq!(parts.rows.len(), (parts.intervals as usize + 1) * groups as usize);
+        Self {
+            name: parts.name,
+            topology: parts.topology,
+            intervals: parts.intervals,
+            groups,
+            duration: parts.duration,
+            looping: parts.looping,
+            rows: parts.rows.into(),
+            root: parts.root,
+            contacts: parts.contacts,
+            events: parts.events.into(),
+            sync: Arc::new(parts.sync),
+            crosses_hemisphere: parts.crosses_hemisphere,
+        }
+    }
+
     /// Quantises.
     ///
     /// # Errors
@@ -119,7 +160,7 @@ impl BoundClip {
         if !keys.contact.iter().flatten().all(|v| v.is_finite()) {
             return bad("a contact weight is not finite");
         }
-        let groups = (joints + 2).div_ceil(GROUP);
+        let groups = group_count(joints);
         let mut rows = vec![KeyGroup([0; 4 * GROUP]); count * groups];
         let mut crosses_hemisphere = false;
         let mut last = vec![DQuat::IDENTITY; joints];

@@ -109,6 +109,45 @@ impl Topology {
         Ok((Self { keys, parents, levels, pelvis, legs }, order))
     }
 
+    /// A topology told joint by joint, as a file holds it; legs follow from roles and parents.
+    ///
+    /// # Errors
+    /// What is wrong, if the parts are none of a topology.
+    pub(crate) fn from_parts(
+        keys: Vec<JointKey>,
+        parents: Vec<u16>,
+        levels: Vec<u8>,
+        pelvis: u16,
+    ) -> Result<Self, &'static str> {
+        let count = keys.len();
+        if count == 0 || count > usize::from(NO_PARENT) {
+            return Err("it has no joints, or too many");
+        }
+        if parents.len() != count || levels.len() != count || usize::from(pelvis) >= count {
+            return Err("its lists do not fit each other");
+        }
+        let mut roles = RoleMap::new();
+        for (at, key) in keys.iter().enumerate() {
+            let parent = parents[at];
+            if parent != NO_PARENT && (usize::from(parent) >= at || levels[usize::from(parent)] > levels[at])
+            {
+                return Err("a parent does not come before its child");
+            }
+            if at > 0 && levels[at - 1] > levels[at] {
+                return Err("levels of detail do not rise");
+            }
+            if let JointKey::Role(role) = key {
+                if roles.joint(*role).is_some() {
+                    return Err("two joints have the same role");
+                }
+                roles.set(*role, at as u16);
+            }
+        }
+        let position: Vec<u16> = (0..count as u16).collect();
+        let legs = legs(&roles, &position, &parents, pelvis);
+        Ok(Self { keys, parents, levels, pelvis, legs })
+    }
+
     /// Number of joints.
     pub fn len(&self) -> usize {
         self.parents.len()

@@ -1,0 +1,321 @@
+//! `pack`: clips of files into one archive, bound to one character.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Serialize;
+use throng::clip::archive::{Archive, ArchiveError, PackSettings, PackedClip, pack};
+use throng::clip::{BoundClip, MotionKeys, RawClip};
+use throng::content::{self, BodyPlan, BuiltIn, RigKind};
+use throng::retarget::{BindSource, fitting_keys};
+use throng::rig::{ReferencePose, Rig, RigSource};
+
+use crate::args::PackArgs;
+use crate::body::Body;
+use crate::output::{self, ARCHIVE, Failure};
+use crate::progress;
+use crate::source::{self, Motion, Owner};
+use crate::table::{align_right, grouped, table};
+
+/// Keys per second of the uncompressed clips that sizes are compared with.
+const RAW_RATE: f32 = 30.0;
+/// Bytes of a raw key of one joint: translation, rotation and scale as ten `f32`.
+const RAW_KEY: usize = 40;
+
+/// One clip that was packed.
+#[derive(Serialize)]
+struct Row {
+    clip: String,
+    file: Option<PathBuf>,
+    seconds: f32,
+    keys: u32,
+    raw_bytes: usize,
+    packed_bytes: usize,
+    ratio: f64,
+    error_mm: f64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    output: PathBuf,
+    rig: String,
+    joints: usize,
+    shared_joints: usize,
+    tolerance_mm: f64,
+    shell_mm: f64,
+    clips: Vec<Row>,
+    clip_count: usize,
+    raw_bytes: usize,
+    /// Of the file.
+    packed_bytes: usize,
+    ratio: f64,
+    error_mm: f64,
+    warnings: Vec<String>,
+}
+
+/// A clip, and where it is from.
+struct Source {
+    file: Option<PathBuf>,
+    motion: Motion,
+}
+
+/// Runs the command.
+pub fn run(options: &PackArgs, json: bool) -> Result<(), Failure> {
+    let mut inputs = options.files.clone();
+    inputs.extend(options.onto.as_ref().map(PathBuf::from));
+    output::refuse_inputs(&options.output, &inputs, ARCHIVE)?;
+    let mut warnings = Vec::new();
+    let (rig, body, sources) = gather(options, &mut warnings)?;
+    let settings = PackSettings { tolerance: options.tolerance * 1e-3, shell: options.shell * 1e-3 };
+    let names = names(&sources, &mut warnings);
+
+    let mut bound: Vec<(usize, BoundClip, MotionKeys)> = Vec::new();
+    let bar = progress::bar(sources.len() as u64, "binding");
+    for (index, Source { motion, file }) in sources.iter().enumerate() {
+        let reference = stance(&motion.owner, &body);
+        let from = BindSource {
+            skeleton: &motion.owner.skeleton,
+            roles: &motion.owner.roles,
+            reference: &reference,
+        };
+        let keys = fitting_keys(from, &motion.clip, &rig);
+        match keys.and_then(|keys| Ok((BoundClip::build(rig.topology(), &keys)?, keys))) {
+            Ok((clip, keys)) => bound.push((index, clip, keys)),
+            Err(error) => warnings.push(match file {
+                Some(file) => format!("{}: left out: {error}", file.display()),
+                None => format!("left out: {error}"),
+            }),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if bound.is_empty() {
+        let what = "no clip is left to be packed".to_owned();
+        return Err(Failure::usage(
+            [what].into_iter().chain(warnings).collect::<Vec<_>>().join("; "),
+            "`throng inspect FILE` shows the clips of a file",
+        ));
+    }
+    let packed = fit_all(&rig, &bound, &names, &settings, options.threads.into())
+        .map_err(|error| Failure::Engine(error.to_string()))?;
+    let bytes = pack(&rig, &settings, &packed).map_err(|error| Failure::Engine(error.to_string()))?;
+    let report = report(options, &bytes, &sources, &bound, &names, warnings)?;
+    output::write_whole(&options.output, &bytes)?;
+    if json {
+        output::print_json(&report);
+    } else {
+        show(&report);
+    }
+    let over = report.clips.iter().filter(|row| row.error_mm > options.tolerance).count();
+    if over > 0 {
+        return Err(Failure::Check(format!(
+            "{over} of {} clips are further off than {} mm: that is less than bound clips can tell of this character",
+            report.clips.len(),
+            options.tolerance,
+        )));
+    }
+    Ok(())
+}
+
+/// The character, and all clips with their skeletons.
+fn gather(options: &PackArgs, warnings: &mut Vec<String>) -> Result<(Rig, Body, Vec<Source>), Failure> {
+    let mut sources = Vec::new();
+    let mut own = None;
+    for path in &options.files {
+        let (body, motions) = source::read(path, warnings)?;
+        sources.extend(motions.into_iter().map(|motion| Source { file: Some(path.clone()), motion }));
+        own = own.or(Some(body));
+    }
+    let mut built = None;
+    let body = match (&options.onto, own) {
+        (Some(name), _) => match source::built_in(name) {
+            Some(known) => source::body_of(built.insert(known)),
+            None => source::read(Path::new(name), warnings)?.0,
+        },
+        (None, Some(own)) => own,
+        (None, None) => {
+            let first = content::character(RigKind::ALL[0], &BodyPlan::adult());
+            source::body_of(built.insert(first))
+        }
+    };
+    if let Some(count) = options.builtin {
+        let built = built.unwrap_or_else(|| content::character(RigKind::ALL[0], &BodyPlan::adult()));
+        sources.extend(built_in_clips(&built, count.into()));
+    }
+    let rig = Rig::build(&RigSource {
+        character: &body.character,
+        roles: &body.roles,
+        reference: body.reference.clone(),
+        soles: body.soles,
+    });
+    let rig = rig.map_err(|error| Failure::input(Path::new(&body.character.name), error))?;
+    Ok((rig, body, sources))
+}
+
+fn built_in_clips(built: &BuiltIn, count: usize) -> Vec<Source> {
+    let owner = Rc::new(source::owner_of(built));
+    let of = |clip: RawClip| Source { file: None, motion: Motion { clip, owner: Rc::clone(&owner) } };
+    content::library(built, count).into_iter().map(of).collect()
+}
+
+/// The pose in which the owner of a clip stands as the character does: on the same skeleton the two stand alike already,
+/// whatever pose the file rests in.
+fn stance(owner: &Owner, body: &Body) -> ReferencePose {
+    let (skeleton, roles) = (&owner.skeleton, &owner.roles);
+    let (to, to_roles) = (&body.character.skeleton, &body.roles);
+    ReferencePose::of_sibling(skeleton, roles, to, to_roles, &body.reference)
+        .unwrap_or_else(|| owner.reference.clone())
+}
+
+/// Names of the clips; where several are alike, those of their files before them.
+fn names(sources: &[Source], warnings: &mut Vec<String>) -> Vec<String> {
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    for source in sources {
+        *met.entry(&source.motion.clip.name).or_default() += 1;
+    }
+    let mut names = Vec::with_capacity(sources.len());
+    let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+    for source in sources {
+        let own = &source.motion.clip.name;
+        let mut name = own.clone();
+        if met.get(own.as_str()).is_some_and(|count| *count > 1) {
+            let file = source.file.as_deref().and_then(Path::file_stem);
+            let file = file.map_or_else(|| "built-in".into(), |stem| stem.to_string_lossy());
+            name = format!("{file}/{own}");
+        }
+        let count = taken.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            name = format!("{name}#{count}");
+        }
+        if name != *own {
+            warnings.push(format!("clip {own:?} is called {name:?}: there are others of its name"));
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// Fits all clips on so many threads.
+fn fit_all(
+    rig: &Rig,
+    bound: &[(usize, BoundClip, MotionKeys)],
+    names: &[String],
+    settings: &PackSettings,
+    threads: usize,
+) -> Result<Vec<PackedClip>, ArchiveError> {
+    let threads = match threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let bar = progress::bar(bound.len() as u64, "packing");
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((index, clip, keys)) = bound.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let packed = PackedClip::fit(rig, clip, Some(keys), settings);
+            done.push(packed.map(|packed| packed.named(names[*index].clone())));
+            bar.inc(1);
+        }
+        done
+    };
+    let done = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.min(bound.len())).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    bar.finish_and_clear();
+    done
+}
+
+/// What the archive says of itself, read back.
+fn report(
+    options: &PackArgs,
+    bytes: &[u8],
+    sources: &[Source],
+    bound: &[(usize, BoundClip, MotionKeys)],
+    names: &[String],
+    warnings: Vec<String>,
+) -> Result<Report, Failure> {
+    let broken = |error: ArchiveError| Failure::Engine(format!("the archive does not come back: {error}"));
+    let archive = Archive::open(bytes).map_err(broken)?;
+    let files: BTreeMap<&str, Option<&PathBuf>> =
+        bound.iter().map(|(index, ..)| (names[*index].as_str(), sources[*index].file.as_ref())).collect();
+    let joints = archive.topology().len();
+    let mut rows = Vec::with_capacity(archive.len());
+    for (index, clip) in archive.clips().enumerate() {
+        archive.clip(index).transpose().map_err(broken)?;
+        let raw_bytes = ((clip.duration * RAW_RATE).round() as usize + 1) * joints * RAW_KEY;
+        rows.push(Row {
+            clip: clip.name.to_owned(),
+            file: files.get(clip.name).copied().flatten().cloned(),
+            seconds: clip.duration,
+            keys: clip.intervals + 1,
+            raw_bytes,
+            packed_bytes: clip.bytes,
+            ratio: clip.bytes as f64 / raw_bytes as f64,
+            error_mm: f64::from(clip.error) * 1e3,
+        });
+    }
+    let raw_bytes: usize = rows.iter().map(|row| row.raw_bytes).sum();
+    Ok(Report {
+        output: options.output.clone(),
+        rig: archive.rig().to_owned(),
+        joints,
+        shared_joints: archive.shared_joints(),
+        tolerance_mm: options.tolerance,
+        shell_mm: options.shell,
+        clip_count: rows.len(),
+        raw_bytes,
+        packed_bytes: bytes.len(),
+        ratio: bytes.len() as f64 / raw_bytes.max(1) as f64,
+        error_mm: rows.iter().map(|row| row.error_mm).fold(0.0, f64::max),
+        clips: rows,
+        warnings,
+    })
+}
+
+fn show(report: &Report) {
+    for warning in &report.warnings {
+        output::warn(warning);
+    }
+    let mut table = table(&["clip", "s", "keys", "raw bytes", "packed", "%", "error mm"]);
+    let percent = |ratio: f64| format!("{:.2}", 100.0 * ratio);
+    for row in &report.clips {
+        table.add_row([
+            output::printable(&row.clip),
+            format!("{:.2}", row.seconds),
+            row.keys.to_string(),
+            grouped(row.raw_bytes),
+            grouped(row.packed_bytes),
+            percent(row.ratio),
+            format!("{:.3}", row.error_mm),
+        ]);
+    }
+    table.add_row([
+        format!("whole file, {} clips", report.clips.len()),
+        format!("{:.2}", report.clips.iter().map(|row| row.seconds).sum::<f32>()),
+        report.clips.iter().map(|row| row.keys as usize).sum::<usize>().to_string(),
+        grouped(report.raw_bytes),
+        grouped(report.packed_bytes),
+        percent(report.ratio),
+        format!("{:.3}", report.error_mm),
+    ]);
+    align_right(&mut table, 1..7);
+    output::say(format!(
+        "{}: {} joints of {:?}, {} of them told once for all clips",
+        report.output.display(),
+        report.joints,
+        report.rig,
+        report.shared_joints,
+    ));
+    output::say(format!(
+        "raw: 10 f32 per joint at 30 keys/s; error: largest distance of a joint, or a point {} mm off it, from the source\n",
+        report.shell_mm,
+    ));
+    output::say(table);
+}
