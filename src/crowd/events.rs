@@ -115,7 +115,7 @@ impl EventSink {
                     clip,
                     event: event as u16,
                     weight,
-                    ago: ago.clamp(0.0, dt),
+                    ago: ago.min(dt).max(0.0),
                 };
                 if self.passed.len() < self.capacity {
                     self.passed.push(passed);

@@ -256,7 +256,7 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     let far = shared.prefetch && library.bytes() > FAR_FROM;
     sample::sample(simd, block, library, joints, far, pose);
     if block.transitions != 0 {
-        inertia::inertia(simd, block, joints, pose);
+        inertia::inertia(simd, block, &data.plan, joints, pose);
     }
     if until < Stage::Feet {
         return;

@@ -37,40 +37,54 @@ impl Fade {
     }
 }
 
-/// How much of an offset is left at share `u` of its way, and how much of its first velocity times the way's duration
-/// shows: the quintics that start with value 1, velocity 0 or value 0, velocity 1, with no acceleration, and end at rest
-/// (Bollo, "Inertialization", GDC 2018, for several dimensions).
-pub(crate) fn decay(u: f32) -> [f32; 2] {
-    if u >= 1.0 {
-        return [0.0, 0.0];
-    }
-    let u = u.max(0.0);
-    let u3 = u * u * u;
-    [1.0 - u3 * (10.0 - u * (15.0 - 6.0 * u)), u - u3 * (6.0 - u * (8.0 - 3.0 * u))]
+/// How much of the old motion is left at share `u` of a transition: the quintic from 1 to 0 that starts and ends at rest,
+/// without acceleration.
+fn decay(u: f32) -> f32 {
+    let u = u.clamp(0.0, 1.0);
+    1.0 - u * u * u * (10.0 - u * (15.0 - 6.0 * u))
 }
 
-/// Mean of the first quintic over a part of its way.
-pub(crate) fn decay_mean(from: f32, to: f32) -> f32 {
-    let integral = |u: f32| {
-        let u = u.clamp(0.0, 1.0);
-        let u4 = u * u * u * u;
-        u - u4 * (2.5 - u * (3.0 - u))
-    };
-    let way = to - from;
-    if way > 1e-6 { (integral(to) - integral(from)) / way } else { decay(from)[0] }
-}
+/// Longest that an old motion goes on by itself, seconds.
+const ONWARD: f32 = 0.2;
 
-/// An inertialised transition: what the old motion was ahead of the new one when the clips changed, on its way to
-/// nothing.
+/// An inertialised transition: the old motion as it was when the clips changed.
 #[derive(Debug, Default)]
 pub(crate) struct Transition {
-    /// Per joint, offset and velocity: see the stage.
-    pub offsets: Option<Box<[Row]>>,
-    /// Root twist of the old motion less that of the new one: leg lengths to the left and ahead and radians, per second.
+    /// Per joint, place and velocity: see the stage.
+    pub memory: Option<Box<[Row]>>,
+    /// Root twist of the old motion: leg lengths to the left and ahead and radians, per second.
     pub twist: [f32; 3],
     /// Seconds since its start, and that it takes.
     pub elapsed: f32,
     pub duration: f32,
+}
+
+impl Transition {
+    /// Weight of the old motion.
+    pub fn left(&self) -> f32 {
+        decay(self.elapsed / self.duration)
+    }
+
+    /// Seconds' worth of its velocity that the old motion has gone on: it brakes evenly.
+    pub fn onward(&self) -> f32 {
+        let lasts = ONWARD.min(self.duration);
+        let rest = 1.0 - (self.elapsed / lasts).clamp(0.0, 1.0);
+        lasts / 3.0 * (1.0 - rest * rest * rest)
+    }
+
+    /// Mean weight of the old motion between two times since the start.
+    pub fn mean_left(&self, from: f32, to: f32) -> f32 {
+        let integral = |seconds: f32| {
+            let u = (seconds / self.duration).clamp(0.0, 1.0);
+            u - u * u * u * u * (2.5 - u * (3.0 - u))
+        };
+        let way = (to - from) / self.duration;
+        if way > 1e-5 {
+            ((integral(to) - integral(from)) / way).clamp(0.0, 1.0)
+        } else {
+            decay(from / self.duration)
+        }
+    }
 }
 
 /// A clip over the clips.

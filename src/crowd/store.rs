@@ -53,8 +53,8 @@ pub struct Crowd {
     events: EventSink,
     /// Rare state and memory of transitions that nobody uses.
     spare: Vec<Box<Rare>>,
-    spare_offsets: Vec<Box<[Row]>>,
-    compared: transitions::Comparison,
+    spare_memory: Vec<Box<[Row]>>,
+    last_moment: transitions::LastMoment,
     time: f64,
     live: usize,
     /// True if the last frame wrote the slots.
@@ -77,8 +77,8 @@ impl Crowd {
             scratch: Vec::new(),
             events: EventSink::default(),
             spare: Vec::new(),
-            spare_offsets: Vec::new(),
-            compared: transitions::Comparison::default(),
+            spare_memory: Vec::new(),
+            last_moment: transitions::LastMoment::default(),
             time: 0.0,
             live: 0,
             written: false,
@@ -280,14 +280,14 @@ impl Crowd {
 
     /// Memory of transitions that have come to their end is free for others.
     fn reclaim(&mut self) {
-        let Self { cohorts, spare, spare_offsets, .. } = self;
+        let Self { cohorts, spare, spare_memory, .. } = self;
         for block in cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
             let busy = block.fading | block.transitions | block.layered;
             while block.settled != 0 {
                 let lane = block.settled.trailing_zeros() as usize;
                 block.settled &= block.settled - 1;
                 let Some(rare) = &mut block.rare[lane] else { continue };
-                spare_offsets.extend(rare.transition.offsets.take());
+                spare_memory.extend(rare.transition.memory.take());
                 if busy & (1 << lane) == 0 {
                     spare.extend(block.rare[lane].take());
                 }

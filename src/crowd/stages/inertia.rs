@@ -1,59 +1,61 @@
-//! Inertialised transitions: what the old motion was ahead of the new one dies away on top of the new one, so that only
-//! one motion has to be sampled (Bollo, "Inertialization: High-Performance Animation Transitions", GDC 2018).
+//! Inertialised transitions: the old motion is not sampled any more, it goes on by what it was and how fast when the clips
+//! changed, slows down, and gives way to the new one (Bollo, "Inertialization", GDC 2018; Holden, "Dead Blending",
+//! 2023). Kept is the old pose, not its difference from the new one: what is shown is always between two poses, while
+//! differences of thigh and shin that die away each for itself bent knees backwards.
 //!
-//! Offsets are modified Rodrigues parameters, `s = v / (1 + w)`: a rotation by the angle `a` about `n` is
-//! `n tan(a / 4)`, so scaling them is close to scaling the angle, and there and back takes no trigonometry. Since
-//! `decay` is linear in offset and velocity, three products a joint and component do.
+//! Rotations are modified Rodrigues parameters, `s = v / (1 + w)`: a rotation by the angle `a` about `n` is
+//! `n tan(a / 4)`, so going on evenly in them is close to turning evenly, and there and back takes no trigonometry.
 //!
 //! ```text
 //! memory of one transition, 24 bytes a joint: 8 joints in 3 rows
-//!   | s x y z, velocity x y z | joint 1 | joint 2 |.. joint 7 |     the pelvis follows the last joint
+//!   | s x y z, per second x y z | joint 1 | joint 2 |.. joint 7 |     pelvis and contacts follow the last joint
 //! ```
 
+use super::feet::LegPlan;
 use crate::crowd::block::Block;
-use crate::crowd::rare::decay;
 use crate::crowd::scratch::Scratch;
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa};
 
-/// Values of one joint: offset, and velocity times the transition's duration.
+/// Values of one joint: where it was, and its velocity.
 pub(crate) const VALUES: usize = 6;
 /// Joints of a group, and its rows.
 const GROUP: usize = 8;
 const GROUP_ROWS: usize = GROUP * VALUES / BLOCK;
 
-/// Rows of the memory for so many joints and the pelvis.
+/// Rows of the memory for so many joints, the pelvis and the contacts.
 pub(crate) fn rows(joints: usize) -> usize {
-    (joints + 1).div_ceil(GROUP) * GROUP_ROWS
+    (joints + 2).div_ceil(GROUP) * GROUP_ROWS
 }
 
 per_isa! {
-    /// Adds to `scratch.rotations` and `scratch.pelvis` what is left of the transitions of a block.
-    pub(crate) fn inertia(block: &Block, joints: usize, scratch: &mut Scratch) = inertia_kernel;
+    /// Mixes what is left of old motions into `scratch.rotations`, `scratch.pelvis` and `scratch.contact`.
+    pub(crate) fn inertia(block: &Block, plan: &LegPlan, joints: usize, scratch: &mut Scratch) = inertia_kernel;
 }
 
 #[inline(always)]
-fn inertia_kernel<L: Lanes>(block: &Block, joints: usize, scratch: &mut Scratch) {
+fn inertia_kernel<L: Lanes>(block: &Block, plan: &LegPlan, joints: usize, scratch: &mut Scratch) {
     let mut mask = Row::ZERO;
-    let (mut offset, mut velocity) = (Row::ZERO, Row::ZERO);
+    let (mut left, mut onward) = (Row::ZERO, Row::ZERO);
     let mut from: [Option<&[Row]>; BLOCK] = [None; BLOCK];
     for lane in 0..BLOCK {
         let rare = block.rare[lane].as_deref().filter(|_| block.transitions & (1 << lane) != 0);
         if let Some(rare) = rare
-            && let Some(offsets) = rare.transition.offsets.as_deref()
-            && offsets.len() >= rows(joints)
+            && let Some(memory) = rare.transition.memory.as_deref()
+            && memory.len() >= rows(joints)
         {
-            let [f, g] = decay(rare.transition.elapsed / rare.transition.duration);
-            (mask.0[lane], offset.0[lane], velocity.0[lane]) = (1.0, f, g);
-            from[lane] = Some(offsets);
+            mask.0[lane] = 1.0;
+            left.0[lane] = rare.transition.left();
+            onward.0[lane] = rare.transition.onward();
+            from[lane] = Some(memory);
         }
     }
     let mut values = [Row::ZERO; BLOCK * GROUP_ROWS];
-    for group in 0..(joints + 1).div_ceil(GROUP) {
+    for group in 0..(joints + 2).div_ceil(GROUP) {
         for part in 0..GROUP_ROWS {
             let mut lanes = [Row::ZERO; BLOCK];
             for lane in 0..BLOCK {
-                if let Some(offsets) = from[lane] {
-                    lanes[lane] = offsets[group * GROUP_ROWS + part];
+                if let Some(memory) = from[lane] {
+                    lanes[lane] = memory[group * GROUP_ROWS + part];
                 }
             }
             let mut turned = [Row::ZERO; BLOCK];
@@ -64,22 +66,59 @@ fn inertia_kernel<L: Lanes>(block: &Block, joints: usize, scratch: &mut Scratch)
             let joint = group * GROUP + within;
             for at in (0..BLOCK).step_by(L::N) {
                 let on = L::splat(0.5).lt(L::load(&mask, at));
-                let (f, g) = (L::load(&offset, at), L::load(&velocity, at));
-                let x = L::load(&values[0], at).mul_add(f, L::load(&values[3], at) * g);
-                let y = L::load(&values[1], at).mul_add(f, L::load(&values[4], at) * g);
-                let z = L::load(&values[2], at).mul_add(f, L::load(&values[5], at) * g);
-                let s = Vec3::new(x, y, z);
+                let (left, onward) = (L::load(&left, at), L::load(&onward, at));
+                let x = L::load(&values[3], at).mul_add(onward, L::load(&values[0], at));
+                let y = L::load(&values[4], at).mul_add(onward, L::load(&values[1], at));
+                let z = L::load(&values[5], at).mul_add(onward, L::load(&values[2], at));
+                let mut old = Vec3::new(x, y, z);
+                if plan.legs.iter().any(|leg| usize::from(leg.shin) == joint) {
+                    old.x = unbent(L::load(&values[0], at), L::load(&values[3], at) * onward);
+                }
                 if joint < joints {
                     let rotation = &mut scratch.rotations[joint];
-                    let own = Quat::<L>::load(rotation, at);
-                    Quat::select(on, own.times(from_mrp(s)), own).store(rotation, at);
+                    let new = Quat::<L>::load(rotation, at);
+                    Quat::select(on, between(new, from_mrp(old), left), new).store(rotation, at);
                 } else if joint == joints {
-                    let own = Vec3::load(&scratch.pelvis, at);
-                    Vec3::select(on, own.plus(s), own).store(&mut scratch.pelvis, at);
+                    let new = Vec3::load(&scratch.pelvis, at);
+                    let mixed = old.minus(new).scale_add(left, new);
+                    Vec3::select(on, mixed, new).store(&mut scratch.pelvis, at);
+                } else if joint == joints + 1 {
+                    for (contact, old) in scratch.contact.iter_mut().zip([old.x, old.y]) {
+                        let new = L::load(contact, at);
+                        // A foot that comes down is put onto the ground little by little; one that goes up is let go at
+                        // once, since it stands where the old motion had it.
+                        let mixed = (old - new).mul_add(left, new).min(new);
+                        L::select(on, mixed, new).store(contact, at);
+                    }
                 }
             }
         }
     }
+}
+
+/// A knee that is being straightened comes to rest straight, not bent to the front: `b b / (b + way)` for a bend `b`, whose
+/// slope is that of the way at its start. Knees bend about +X in model axes, whatever the rig's.
+#[inline(always)]
+fn unbent<L: Lanes>(bend: L, way: L) -> L {
+    let straightens = L::and(way.lt(L::zero()), L::splat(1e-6).lt(bend));
+    let held = bend + L::select(L::splat(1e-6).lt(bend), way, way.max(L::zero()));
+    let safe = L::select(straightens, bend - way, L::one());
+    L::select(straightens, bend * bend / safe, held)
+}
+
+/// Two poses are the one case for the shorter arc.
+#[inline(always)]
+fn between<L: Lanes>(new: Quat<L>, old: Quat<L>, left: L) -> Quat<L> {
+    let dot = new.x.mul_add(old.x, new.y.mul_add(old.y, new.z.mul_add(old.z, new.w * old.w)));
+    let share = L::select(dot.lt(L::zero()), L::zero() - left, left);
+    let rest = L::one() - left;
+    Quat::new(
+        old.x.mul_add(share, new.x * rest),
+        old.y.mul_add(share, new.y * rest),
+        old.z.mul_add(share, new.z * rest),
+        old.w.mul_add(share, new.w * rest),
+    )
+    .normalize()
 }
 
 /// `(2 s, 1 - s s) / (1 + s s)`.
@@ -110,27 +149,5 @@ pub(crate) mod mrp {
         let other = s.map(|c| -c / squared);
         let far = |a: [f32; 3]| (0..3).map(|k| (a[k] - to[k]) * (a[k] - to[k])).sum::<f32>();
         if far(other) < far(s) { other } else { s }
-    }
-
-    /// As [`super::from_mrp`].
-    pub fn rotation(s: [f32; 3]) -> [f32; 4] {
-        let squared: f32 = s.iter().map(|c| c * c).sum();
-        let per = 1.0 / (1.0 + squared);
-        [2.0 * s[0] * per, 2.0 * s[1] * per, 2.0 * s[2] * per, (1.0 - squared) * per]
-    }
-
-    /// `a^-1 b`.
-    pub fn between(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
-        times([-a[0], -a[1], -a[2], a[3]], b)
-    }
-
-    /// Hamilton product.
-    pub fn times([ax, ay, az, aw]: [f32; 4], [bx, by, bz, bw]: [f32; 4]) -> [f32; 4] {
-        [
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-            aw * bw - ax * bx - ay * by - az * bz,
-        ]
     }
 }

@@ -8,7 +8,6 @@ use super::advance::{SlotClock, fold};
 use crate::clip::{Planar, Twist};
 use crate::crowd::block::{Block, MAX_CLIPS};
 use crate::crowd::library::Library;
-use crate::crowd::rare::decay_mean;
 
 /// Longest step over which weights count as constant, seconds.
 const SUBSTEP: f32 = 1.0 / 60.0;
@@ -35,7 +34,7 @@ pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &
     let mut way = Planar::default();
     let mut done = 0.0f32;
     let mut steps = 0;
-    while done < 1.0 && dt > 0.0 {
+    while done < 1.0 && dt != 0.0 {
         steps += 1;
         let mut share = 1.0 - done;
         if steps < MOST_STEPS {
@@ -53,6 +52,9 @@ pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &
             }
         }
         let middle = done + 0.5 * share;
+        let old = transition.map_or(0.0, |transition| {
+            transition.mean_left(transition.elapsed + done * dt, transition.elapsed + (done + share) * dt)
+        });
         let mut sum = Twist::default();
         for (index, (slot, rows)) in slots.iter().zip(&block.clips).enumerate().take(MAX_CLIPS) {
             if slot.active & bit == 0 {
@@ -64,14 +66,13 @@ pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &
             };
             let (time, sign) = place(slot, lane, rows.ping_pong & bit != 0, middle);
             let twist = library.root(rows.clip[lane]).twist(time);
-            let seconds = weight * slot.moved.0[lane] * sign * share;
+            let seconds = (1.0 - old) * weight * slot.moved.0[lane] * sign * share;
             sum.x += twist.x * seconds;
             sum.z += twist.z * seconds;
             sum.yaw += twist.yaw * seconds;
         }
         if let Some(transition) = transition {
-            let at = |part: f32| (transition.elapsed + part * dt) / transition.duration;
-            let seconds = decay_mean(at(done), at(done + share)) * share * dt;
+            let seconds = old * share * dt;
             sum.x += transition.twist[0] * seconds;
             sum.z += transition.twist[1] * seconds;
             sum.yaw += transition.twist[2] * seconds;

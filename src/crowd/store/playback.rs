@@ -319,8 +319,8 @@ impl Crowd {
     }
 
     pub(super) fn give_rare(&mut self, mut rare: Box<Rare>) {
-        if let Some(offsets) = rare.transition.offsets.take() {
-            self.spare_offsets.push(offsets);
+        if let Some(memory) = rare.transition.memory.take() {
+            self.spare_memory.push(memory);
         }
         *rare = Rare::default();
         self.spare.push(rare);

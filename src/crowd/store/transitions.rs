@@ -1,12 +1,13 @@
-//! The start of a transition: what the old motion is ahead of the new one, and how fast.
+//! The start of a transition: where the old motion is, and how fast.
 
 use super::playback::check_seconds;
 use super::{Crowd, Handle, Place, Play};
 use crate::crowd::MAX_CLIPS;
 use crate::crowd::block::{Block, put_bit};
 use crate::crowd::events::EventSink;
-use crate::crowd::frame::JobScratch;
-use crate::crowd::rare::{Transition, decay};
+use crate::crowd::frame::{JobScratch, TopologyData};
+use crate::crowd::rare::Transition;
+use crate::crowd::scratch::Scratch;
 use crate::crowd::stages::advance::{Drive, advance};
 use crate::crowd::stages::inertia::{self, VALUES, mrp};
 use crate::crowd::stages::sample::sample;
@@ -16,7 +17,7 @@ use crate::lanes::{BLOCK, Row};
 /// How a transition is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransitionKind {
-    /// The new clips play alone, the old motion dies away on top of them.
+    /// The new clips play alone, the old motion goes on by itself and gives way to them.
     Inertialised,
     /// The memory for inertialised ones is used up: the old clips fade out.
     CrossFaded,
@@ -27,21 +28,21 @@ pub enum TransitionKind {
 /// Seconds between the two poses that tell a velocity.
 const APART: f32 = 1.0 / 120.0;
 
-/// Largest parameter of a velocity over a transition: four half turns.
-const FASTEST: f32 = 4.0;
+/// Fastest that an old motion goes on, in parameters (about a quarter of radians) or metres per second.
+const FASTEST: f32 = 10.0;
 
-/// Old and new motion of one character, as two lanes of a block of their own.
+/// A copy of one character, alone in a block, to look at its last moment.
 #[derive(Debug, Default)]
-pub(in crate::crowd) struct Comparison {
+pub(in crate::crowd) struct LastMoment {
     block: Box<Block>,
     scratch: JobScratch,
     events: EventSink,
-    now: Vec<[[f32; 4]; 2]>,
+    now: Vec<[f32; 4]>,
 }
 
 impl Crowd {
-    /// Goes over to other clips, which play alone from now on, while what the old motion was ahead of them dies away over
-    /// `seconds` (inertialisation). Where more than [`CrowdConfig::transitions`](super::CrowdConfig::transitions) of the
+    /// Goes over to other clips, which play alone from now on, while the old motion goes on by itself and gives way to
+    /// them over `seconds` (inertialisation). Where more than [`CrowdConfig::transitions`](super::CrowdConfig::transitions) of the
     /// crowd are in transition, it is a cross-fade: see [`fade_to`](Self::fade_to). To keep step, let both old and new
     /// clips be [synced](Play::sync).
     ///
@@ -64,28 +65,29 @@ impl Crowd {
             self.put_plays(place, &plays);
             return Ok(TransitionKind::Immediate);
         }
-        if block.transitions & (1 << lane) == 0 && !self.has_offsets(place) {
+        if block.transitions & (1 << lane) == 0 && !self.has_memory(place) {
             self.fade_to(handle, clips, seconds)?;
             return Ok(TransitionKind::CrossFaded);
         }
-        self.compare(place, 0);
+        self.copy_last_moment(place);
         self.put_plays(place, &plays);
-        self.compare(place, 1);
         self.start(place, seconds);
         Ok(TransitionKind::Inertialised)
     }
 
     /// Makes memory for that many transitions at a time, so that starting them allocates nothing.
     pub fn reserve_transitions(&mut self, count: usize) {
-        let rows = self.offset_rows();
-        while self.spare_offsets.len() < count {
-            self.spare_offsets.push(vec![Row::ZERO; rows].into());
+        let rows = self.memory_rows();
+        while self.spare_memory.len() < count {
+            self.spare_memory.push(vec![Row::ZERO; rows].into());
         }
         self.spare.reserve(count);
         while self.spare.len() < count {
             self.spare.push(Box::default());
         }
-        self.compared.now.reserve(self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0));
+        self.last_moment
+            .now
+            .reserve(self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0));
     }
 
     /// Characters that are in an inertialised transition.
@@ -94,124 +96,106 @@ impl Crowd {
         self.blocks().map(|block| block.transitions.count_ones() as usize).sum()
     }
 
-    fn offset_rows(&self) -> usize {
+    fn memory_rows(&self) -> usize {
         self.topologies.iter().map(|data| inertia::rows(data.topology.len())).max().unwrap_or(0)
     }
 
     /// True if the character has memory for a transition, or there is some for it.
-    fn has_offsets(&self, place: Place) -> bool {
+    fn has_memory(&self, place: Place) -> bool {
         let block = &self.cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let own = block.rare[usize::from(place.lane)].as_ref();
         let most = (self.live as f32 * self.config.transitions.clamp(0.0, 1.0)).ceil() as usize;
-        own.is_some_and(|rare| rare.transition.offsets.is_some()) || self.in_transition() < most
+        own.is_some_and(|rare| rare.transition.memory.is_some()) || self.in_transition() < most
     }
 
-    /// Puts a copy of what a character plays into a lane of the comparison.
-    fn compare(&mut self, place: Place, side: usize) {
+    /// Copies what a character plays.
+    fn copy_last_moment(&mut self, place: Place) {
         let from = &self.cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let lane = usize::from(place.lane);
-        let to = &mut *self.compared.block;
+        let to = &mut *self.last_moment.block;
         for (rows, out) in from.clips.iter().zip(&mut to.clips) {
-            out.clip[side] = rows.clip[lane];
-            out.time.0[side] = rows.time.0[lane];
-            out.lost.0[side] = rows.lost.0[lane];
-            out.weight.0[side] = rows.weight.0[lane];
-            out.speed.0[side] = rows.speed.0[lane];
-            put_bit(&mut out.loops, side, rows.loops & (1 << lane) != 0);
-            put_bit(&mut out.ping_pong, side, rows.ping_pong & (1 << lane) != 0);
-            put_bit(&mut out.synced, side, rows.synced & (1 << lane) != 0);
+            // Of the other lanes only the clips count, which must be of this topology.
+            out.clip = [rows.clip[lane]; BLOCK];
+            out.time.0[0] = rows.time.0[lane];
+            out.lost.0[0] = rows.lost.0[lane];
+            out.weight.0[0] = rows.weight.0[lane];
+            out.speed.0[0] = rows.speed.0[lane];
+            put_bit(&mut out.loops, 0, rows.loops & (1 << lane) != 0);
+            put_bit(&mut out.ping_pong, 0, rows.ping_pong & (1 << lane) != 0);
+            put_bit(&mut out.synced, 0, rows.synced & (1 << lane) != 0);
         }
-        to.live |= 1 << side;
-        to.phase.0[side] = from.phase.0[lane];
-        to.phase_lost.0[side] = from.phase_lost.0[lane];
-        to.leg.0[side] = from.leg.0[lane];
-        to.displacement.iter_mut().for_each(|row| row.0[side] = 0.0);
+        to.live = 1;
+        to.phase.0[0] = from.phase.0[lane];
+        to.phase_lost.0[0] = from.phase_lost.0[lane];
+        to.leg.0[0] = from.leg.0[lane];
+        to.transitions = u16::from(from.transitions & (1 << lane) != 0);
+        to.count_slots();
     }
 
     fn start(&mut self, place: Place, seconds: f32) {
         let lane = usize::from(place.lane);
-        let (rows, simd) = (self.offset_rows(), self.config.simd);
+        let (rows, simd) = (self.memory_rows(), self.config.simd);
         let topology = usize::from(self.topology_at(place));
         let joints = self.topologies[topology].topology.len();
-        let fresh = self.take_rare();
-        let library = &self.topologies[topology].library;
-        let Self { cohorts, compared, spare, spare_offsets, .. } = self;
+        let spare = self.take_rare();
+        let TopologyData { library, plan, .. } = &self.topologies[topology];
+        let Self { cohorts, last_moment, spare_memory, .. } = self;
         let block = &mut cohorts[usize::from(place.cohort)].blocks[place.block as usize];
-        let Comparison { block: pair, scratch, events, now } = compared;
-        // Other lanes hold clips of other topologies, perhaps.
-        for rows in &mut pair.clips {
-            rows.clip[2..].fill(0);
-            rows.weight.0[2..].fill(0.0);
-        }
-        pair.count_slots();
-        let pose = &mut scratch.pose;
+        let LastMoment { block: copy, scratch, events, now } = last_moment;
+        // A transition under way is part of the old motion: lent to the copy for as long as it is looked at.
+        copy.rare[0] = block.rare[lane].take().or(Some(spare));
+        let JobScratch { pose, clocks, .. } = scratch;
         pose.reserve(joints);
-        let at = |pose: &crate::crowd::scratch::Scratch, joint: usize, side: usize| -> [f32; 4] {
-            match pose.rotations.get(joint).filter(|_| joint < joints) {
-                Some(rotation) => core::array::from_fn(|k| rotation[k].0[side]),
-                None => core::array::from_fn(|k| pose.pelvis.get(k).map_or(0.0, |row| row.0[side])),
-            }
-        };
-        sample(simd, pair, library, joints, false, pose);
+        let running = copy.transitions;
+        sample(simd, copy, library, joints, false, pose);
+        if running != 0 {
+            inertia::inertia(simd, copy, plan, joints, pose);
+        }
         now.clear();
-        now.extend((0..=joints).map(|joint| [at(pose, joint, 0), at(pose, joint, 1)]));
-        advance(simd, pair, -APART, Drive::Host, library, &mut scratch.clocks, events);
-        sample(simd, pair, library, joints, false, pose);
-
-        let rare = match &mut block.rare[lane] {
-            Some(rare) => {
-                spare.push(fresh);
-                rare
-            }
-            none => none.insert(fresh),
-        };
-        let running = block.transitions & (1 << lane) != 0;
+        now.extend((0..joints + 2).map(|joint| value(pose, joints, joint)));
+        copy.transitions = 0;
+        advance(simd, copy, -APART, Drive::Host, library, clocks, events);
+        sample(simd, copy, library, joints, false, pose);
+        copy.transitions = running;
+        let mut left = 0.0;
+        if let Some(rare) = copy.rare[0].as_mut().filter(|_| running != 0) {
+            left = rare.transition.left();
+            rare.transition.elapsed -= APART;
+            inertia::inertia(simd, copy, plan, joints, pose);
+        }
+        block.rare[lane] = copy.rare[0].take();
+        let Some(rare) = &mut block.rare[lane] else { return };
         let old = core::mem::take(&mut rare.transition);
-        let mut offsets = match old.offsets {
-            Some(offsets) if offsets.len() >= rows => offsets,
-            _ => spare_offsets
-                .pop()
-                .filter(|offsets| offsets.len() >= rows)
-                .unwrap_or_else(|| vec![Row::ZERO; rows].into()),
-        };
-        let share = |elapsed: f32| if running { decay(elapsed / old.duration) } else { [0.0; 2] };
-        let (left, left_before) = (share(old.elapsed), share(old.elapsed - APART));
-        let values: &mut [f32] = bytemuck::cast_slice_mut(&mut offsets);
-        for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 1) {
-            // What is left of a transition under way is part of the old motion.
-            let before: [f32; VALUES] = core::array::from_fn(|k| if running { values[k] } else { 0.0 });
-            let ahead = |[f, g]: [f32; 2]| -> [f32; 3] {
-                core::array::from_fn(|k| before[k] * f + before[3 + k] * g)
-            };
-            let [was, is] = now[joint];
-            let (was_before, is_before) = (at(pose, joint, 0), at(pose, joint, 1));
-            let (offset, earlier) = if joint < joints {
-                let of =
-                    |was, is, left| mrp::of(mrp::between(is, mrp::times(was, mrp::rotation(ahead(left)))));
-                let offset = of(was, is, left);
-                (offset, mrp::near(of(was_before, is_before, left_before), offset))
+        let mut memory = old
+            .memory
+            .filter(|memory| memory.len() >= rows)
+            .or_else(|| spare_memory.pop().filter(|memory| memory.len() >= rows))
+            .unwrap_or_else(|| vec![Row::ZERO; rows].into());
+        let values: &mut [f32] = bytemuck::cast_slice_mut(&mut memory);
+        for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 2) {
+            let (is, was) = (now[joint], value(pose, joints, joint));
+            let (is, was) = if joint < joints {
+                let is = mrp::of(is);
+                (is, mrp::near(mrp::of(was), is))
             } else {
-                let of = |was: [f32; 4], is: [f32; 4], left| {
-                    let ahead = ahead(left);
-                    core::array::from_fn(|k| was[k] + ahead[k] - is[k])
-                };
-                (of(was, is, left), of(was_before, is_before, left_before))
+                ([is[0], is[1], is[2]], [was[0], was[1], was[2]])
             };
             for k in 0..3 {
-                let velocity = (offset[k] - earlier[k]) / APART * seconds;
-                values[k] = offset[k];
-                values[3 + k] = velocity.clamp(-FASTEST, FASTEST);
+                values[k] = is[k];
+                values[3 + k] = ((is[k] - was[k]) / APART).clamp(-FASTEST, FASTEST);
+            }
+            if joint > joints {
+                // Contacts do not run on.
+                values[3..].fill(0.0);
             }
         }
-        // The way of the last moment, backwards, in leg lengths; both have the same leg.
-        let per = -1.0 / (APART * pair.leg.0[0]);
-        let left = if running { left[0] } else { 0.0 };
+        // The way of the last moment, backwards, in leg lengths.
+        let per = -1.0 / (APART * copy.leg.0[0]);
         let twist = core::array::from_fn(|k| {
             let per = if k < 2 { per } else { -1.0 / APART };
-            let row = &pair.displacement[k].0;
-            (row[0] - row[1]) * per + old.twist[k] * left
+            old.twist[k] * left + copy.displacement[k].0[0] * per * (1.0 - left)
         });
-        rare.transition = Transition { offsets: Some(offsets), twist, elapsed: 0.0, duration: seconds };
+        rare.transition = Transition { memory: Some(memory), twist, elapsed: 0.0, duration: seconds };
         put_bit(&mut block.transitions, lane, true);
         put_bit(&mut block.settled, lane, false);
     }
@@ -222,4 +206,12 @@ impl Crowd {
     }
 }
 
-const _: () = assert!(BLOCK >= 2);
+/// Of the first lane: a joint's rotation, then the pelvis, then the contacts.
+fn value(pose: &Scratch, joints: usize, joint: usize) -> [f32; 4] {
+    let of = |rows: &[Row]| core::array::from_fn(|k| rows.get(k).map_or(0.0, |row| row.0[0]));
+    match joint.checked_sub(joints) {
+        None => of(&pose.rotations[joint]),
+        Some(0) => of(&pose.pelvis),
+        Some(_) => of(&pose.contact),
+    }
+}
