@@ -14,6 +14,7 @@
 //! exchanged while it plays.
 
 use super::rare::Rare;
+use super::store::WorldTransform;
 use crate::lanes::{BLOCK, Row, SlotToken};
 use crate::rig::MAX_FEET;
 
@@ -352,6 +353,12 @@ const DEAD: [f32; ROWS] = {
 };
 
 impl Lane {
+    /// Where the root is; what its rows have lost to rounding is forgotten.
+    pub fn put_transform(&mut self, transform: &WorldTransform) {
+        self.rows[..3].copy_from_slice(&transform.position);
+        self.rows[3..7].copy_from_slice(&transform.rotation);
+    }
+
     /// A new character, standing at the origin without clips.
     pub fn new(character: u32, rig: u16, skin: u16, token: SlotToken, leg: f32) -> Self {
         let mut rows = DEAD;

@@ -10,7 +10,7 @@ use super::library::Library;
 use super::output::{PackedSkin, PaletteFormat};
 use super::scratch::Scratch;
 use super::stages::{Proportions, advance, feet, inertia, model, palette, sample};
-use super::store::WorldTransform;
+use super::store::{WorldTransform, place::Openings};
 use crate::lanes::{
     BLOCK, Lanes, Line, LineTargets, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence,
 };
@@ -92,6 +92,8 @@ impl<'a> Frame<'a> {
 pub(crate) struct Cohort {
     pub topology: u16,
     pub blocks: Vec<Block>,
+    /// Blocks with room.
+    pub open: Openings,
 }
 
 /// Constants of a topology that a frame reads.
@@ -100,6 +102,11 @@ pub(crate) struct TopologyData {
     pub topology: Topology,
     pub plan: feet::LegPlan,
     pub library: Library,
+    /// Pairs of rig and skin.
+    pub keys: u32,
+    /// Rows of mixed blocks that nobody uses, and how many there are in all.
+    pub spare_rows: Vec<Box<MixedRows>>,
+    pub rows_made: usize,
 }
 
 /// Constants of a rig that a frame reads.
@@ -108,6 +115,8 @@ pub(crate) struct RigData {
     pub offsets: Vec<[f32; 3]>,
     pub soles: [[[f32; 3]; 2]; MAX_FEET],
     pub skins: Vec<PackedSkin>,
+    /// Number of its first skin among those of the topology.
+    pub first_key: u32,
 }
 
 /// What all jobs of a frame share.

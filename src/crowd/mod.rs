@@ -26,6 +26,6 @@ pub use output::{PaletteFormat, PoseHeader};
 pub use rare::MAX_LAYERS;
 pub use skinning::{SkinPalette, SkinnedMesh};
 pub use store::{
-    ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, TransitionKind, WorldTransform,
-    Wrap,
+    ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, Spawn, TransitionKind,
+    WorldTransform, Wrap,
 };

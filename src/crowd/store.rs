@@ -1,12 +1,14 @@
 //! The crowd: who lives where, and everything a host calls.
 
+mod lifecycle;
 mod pack;
+pub(crate) mod place;
 mod playback;
 mod read;
 mod transitions;
 mod values;
 
-use super::block::{Block, Lane};
+use super::block::Block;
 use super::events::EventSink;
 use super::executor::Executor;
 use super::frame::{self, Cohort, Frame, JobScratch, RigData, Shared, Stage, TopologyData};
@@ -21,7 +23,9 @@ use crate::rig::{MAX_FEET, NO_PARENT, Rig, Topology};
 
 pub use transitions::TransitionKind;
 use values::check_transform;
-pub use values::{ClipId, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, WorldTransform, Wrap};
+pub use values::{
+    ClipId, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, Spawn, WorldTransform, Wrap,
+};
 
 #[derive(Clone, Copy, Debug)]
 struct Location {
@@ -48,6 +52,7 @@ pub struct Crowd {
     cohorts: Vec<Cohort>,
     characters: Vec<Location>,
     free: Vec<u32>,
+    reserved: lifecycle::Reserved,
     slots: SlotBuffer,
     scratch: Vec<JobScratch>,
     events: EventSink,
@@ -73,6 +78,7 @@ impl Crowd {
             cohorts: Vec::new(),
             characters: Vec::new(),
             free: Vec::new(),
+            reserved: lifecycle::Reserved::default(),
             slots: SlotBuffer::default(),
             scratch: Vec::new(),
             events: EventSink::default(),
@@ -109,8 +115,12 @@ impl Crowd {
         for (out, sole) in soles.iter_mut().zip(rig.soles()) {
             *out = [sole.heel, sole.ball];
         }
-        self.rig_data.push(RigData { offsets: rig.offsets().to_vec(), soles, skins });
+        let data = &mut self.topologies[usize::from(topology)];
+        let first_key = data.keys;
+        data.keys += skins.len() as u32;
+        self.rig_data.push(RigData { offsets: rig.offsets().to_vec(), soles, skins, first_key });
         self.rigs.push((rig, topology));
+        self.reserve_scratch();
         Ok(RigId(id))
     }
 
@@ -145,8 +155,11 @@ impl Crowd {
             topology: topology.clone(),
             plan: LegPlan { to_pelvis, legs },
             library: Library::default(),
+            keys: 0,
+            spare_rows: Vec::new(),
+            rows_made: 0,
         });
-        self.cohorts.push(Cohort { topology: id, blocks: Vec::new() });
+        self.cohorts.push(Cohort { topology: id, ..Cohort::default() });
         Ok(id)
     }
 
@@ -171,17 +184,6 @@ impl Crowd {
         self.topologies.get(usize::from(id.topology))?.library.clip(id.index)
     }
 
-    /// Makes room, so that spawning that many characters of that rig and skin allocates no slot memory.
-    ///
-    /// # Errors
-    /// If rig or skin are unknown.
-    pub fn reserve(&mut self, rig: RigId, skin: usize, characters: usize) -> Result<(), BuildError> {
-        let lines = self.skin(rig, skin)?.lines as usize;
-        self.slots.reserve(lines.saturating_mul(characters));
-        self.characters.reserve(characters);
-        Ok(())
-    }
-
     fn skin(&self, rig: RigId, skin: usize) -> Result<&PackedSkin, BuildError> {
         let data = self
             .rig_data
@@ -190,92 +192,8 @@ impl Crowd {
         data.skins.get(skin).ok_or(BuildError::Unknown { what: "skin", index: skin })
     }
 
-    /// A new character with one of the skins of its rig. It joins a block of its rig and skin that has room, else
-    /// starts one; free lanes of mixed blocks are only filled by [`pack`](Self::pack).
-    ///
-    /// # Errors
-    /// If rig, skin or a clip are unknown, a clip is of another topology, or an input is not finite.
-    pub fn spawn(
-        &mut self,
-        rig: RigId,
-        skin: usize,
-        transform: WorldTransform,
-        clips: &[Play],
-    ) -> Result<Handle, BuildError> {
-        let lines = self.skin(rig, skin)?.lines;
-        let (topology, leg) = {
-            let (rig, topology) = &self.rigs[usize::from(rig.0)];
-            (*topology, rig.leg())
-        };
-        let transform = check_transform(&transform)?;
-        self.plays(topology, clips)?;
-        let full = BuildError::Full { what: "2^32 lines of output" };
-        let token = self.slots.allocate(lines).ok_or(full)?;
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None => {
-                self.characters.push(Location { generation: 0, place: None });
-                self.characters.len() as u32 - 1
-            }
-        };
-        let key = (rig.0, skin as u16);
-        let blocks = &mut self.cohorts[usize::from(topology)].blocks;
-        // Blocks fill one after the other, so the one with room for this rig is near the end.
-        let fits = |block: &Block| block.free_lane().is_some() && block.shared_key() == Some(key);
-        let at = match blocks.iter().rposition(fits) {
-            Some(at) => at,
-            None => match blocks.iter().rposition(|block| block.live == 0) {
-                Some(at) => at,
-                None => {
-                    blocks.push(Block::default());
-                    blocks.len() - 1
-                }
-            },
-        };
-        let lane = blocks[at].free_lane().unwrap_or(0);
-        blocks[at].put(lane, Lane::new(index, rig.0, skin as u16, token, leg));
-        blocks[at].mixed = None;
-        self.characters[index as usize].place =
-            Some(Place { cohort: topology, lane: lane as u8, block: at as u32 });
-        self.live += 1;
-        let lines = self.max_lines();
-        let joints = self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0);
-        for scratch in &mut self.scratch {
-            scratch.reserve(joints, lines);
-        }
-        let handle = Handle { index, generation: self.characters[index as usize].generation };
-        self.set_transform(handle, transform)?;
-        self.set_clips(handle, clips)?;
-        Ok(handle)
-    }
-
     fn max_lines(&self) -> usize {
         self.rig_data.iter().flat_map(|rig| &rig.skins).map(|skin| skin.lines as usize).max().unwrap_or(1)
-    }
-
-    /// Ends a character; its slot and index are free for others.
-    ///
-    /// # Errors
-    /// If the handle is stale.
-    pub fn despawn(&mut self, handle: Handle) -> Result<(), BuildError> {
-        let place = self.place(handle)?;
-        let block = &mut self.cohorts[usize::from(place.cohort)].blocks[place.block as usize];
-        let lane = block.take(place.lane.into());
-        if block.uniform() {
-            block.mixed = None;
-        }
-        if let Some(token) = lane.token {
-            self.slots.free(token);
-        }
-        if let Some(rare) = lane.rare {
-            self.give_rare(rare);
-        }
-        let entry = &mut self.characters[handle.index()];
-        entry.place = None;
-        entry.generation = entry.generation.wrapping_add(1);
-        self.free.push(handle.index);
-        self.live -= 1;
-        Ok(())
     }
 
     /// Memory of transitions that have come to their end is free for others.

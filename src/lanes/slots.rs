@@ -95,9 +95,19 @@ impl Default for SlotBuffer {
 }
 
 impl SlotBuffer {
-    /// Makes room for that many more lines.
-    pub fn reserve(&mut self, lines: usize) {
-        self.lines.reserve(lines);
+    /// Makes room for so many lines in all, and for so many free slots of `length` lines: within that, nothing
+    /// allocates.
+    pub fn reserve(&mut self, lines: usize, length: u32, slots: usize) {
+        self.lines.reserve(lines.saturating_sub(self.lines.len()));
+        let at = match self.free.iter().position(|(have, _)| *have == length) {
+            Some(at) => at,
+            None => {
+                self.free.push((length, Vec::new()));
+                self.free.len() - 1
+            }
+        };
+        let firsts = &mut self.free[at].1;
+        firsts.reserve(slots.saturating_sub(firsts.len()));
     }
 
     /// Gives out a range of `lines` lines, zeroed; `None` past 2^32 lines.

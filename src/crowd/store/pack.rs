@@ -1,9 +1,8 @@
 //! Which character lives in which lane: sorted, so that blocks are full and uniform.
 
 use super::{Crowd, Place};
-use crate::crowd::block::{Block, Lane, MixedRows};
-use crate::crowd::frame::Cohort;
-use crate::lanes::{BLOCK, Row};
+use crate::crowd::block::{Block, Lane};
+use crate::lanes::BLOCK;
 
 impl Crowd {
     /// Sorts lanes by rig and skin, so that blocks are full and uniform. What is left over of a rig after its full
@@ -42,8 +41,8 @@ impl Crowd {
                 }
                 self.push_block(cohort, run);
             }
+            self.file_all(cohort);
         }
-        self.fill_mixed();
     }
 
     fn push_block(&mut self, cohort: usize, lanes: Vec<Lane>) {
@@ -55,30 +54,5 @@ impl Crowd {
             block.put(lane, state);
         }
         blocks.push(block);
-    }
-
-    /// Per-lane rows of blocks of several rigs. Only packing makes such blocks, so a frame finds all rows made.
-    fn fill_mixed(&mut self) {
-        for Cohort { topology, blocks } in &mut self.cohorts {
-            let joints = self.topologies[usize::from(*topology)].topology.len();
-            for block in blocks.iter_mut() {
-                if !block.uniform() {
-                    let mut rows =
-                        MixedRows { offsets: vec![[Row::ZERO; 3]; joints], ..MixedRows::default() };
-                    for lane in 0..BLOCK {
-                        let live = block.live & (1 << lane) != 0;
-                        let rig = if live { block.rigs[lane] } else { block.any_rig() };
-                        let rig = &self.rig_data[usize::from(rig)];
-                        for (out, offset) in rows.offsets.iter_mut().zip(&rig.offsets) {
-                            (0..3).for_each(|k| out[k].0[lane] = offset[k]);
-                        }
-                        for (out, sole) in rows.soles.iter_mut().flatten().zip(rig.soles.iter().flatten()) {
-                            (0..3).for_each(|k| out[k].0[lane] = sole[k]);
-                        }
-                    }
-                    block.mixed = Some(Box::new(rows));
-                }
-            }
-        }
     }
 }

@@ -23,6 +23,21 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// Of nobody: refused everywhere. To fill a list with before [`Crowd::spawn_many`](super::Crowd::spawn_many).
+    pub const NONE: Self = Self { index: u32::MAX, generation: u32::MAX };
+
+    /// For hosts that keep plain numbers: index in the low half, generation in the high one.
+    #[must_use]
+    pub fn to_bits(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+
+    /// From [`to_bits`](Self::to_bits). Any number is safe: what names nobody is refused where it is used.
+    #[must_use]
+    pub fn from_bits(bits: u64) -> Self {
+        Self { index: bits as u32, generation: (bits >> 32) as u32 }
+    }
+
     /// Index of the character: stable while it lives, dense, for the host's own arrays.
     #[must_use]
     pub fn index(self) -> usize {
@@ -120,6 +135,19 @@ impl Play {
     pub fn synced(clip: ClipId, weight: f32) -> Self {
         Self { weight, sync: true, ..Self::new(clip) }
     }
+}
+
+/// One character of [`Crowd::spawn_many`](super::Crowd::spawn_many).
+#[derive(Clone, Copy, Debug)]
+pub struct Spawn<'a> {
+    /// Of this crowd.
+    pub rig: RigId,
+    /// Index among the rig's skins.
+    pub skin: usize,
+    /// Where it stands.
+    pub transform: WorldTransform,
+    /// What it plays, four at most.
+    pub clips: &'a [Play],
 }
 
 /// A crowd's fixed choices.
