@@ -13,6 +13,7 @@
 //! Constants of clips are not kept here: they are read from the clip's head every frame, so that a clip can be
 //! exchanged while it plays.
 
+use super::library::ClipHead;
 use super::rare::Rare;
 use super::store::WorldTransform;
 use crate::lanes::{BLOCK, Row, SlotToken};
@@ -26,6 +27,8 @@ const ROWS: usize = 24 + 5 * MAX_FEET;
 
 /// Values of one clip slot that are rows.
 const CLIP_ROWS: usize = 4;
+/// And those that are a bit per lane.
+const CLIP_BITS: usize = 7;
 
 /// Everything of one clip slot, 16 characters wide.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +49,13 @@ pub(crate) struct ClipRows {
     pub ping_pong: u16,
     /// Bit per lane: follows the phase that the lane's synced clips share.
     pub synced: u16,
+    /// Bit per lane: the slot moves the lane, or fades in and is about to.
+    pub playing: u16,
+    /// What the clip asks for ([`ClipHead`](super::library::ClipHead)): its twist is looked up, its markers are not even,
+    /// it has events.
+    pub varying: u16,
+    pub warped: u16,
+    pub eventful: u16,
 }
 
 impl ClipRows {
@@ -58,14 +68,42 @@ impl ClipRows {
         loops: 0,
         ping_pong: 0,
         synced: 0,
+        playing: 0,
+        varying: 0,
+        warped: 0,
+        eventful: 0,
     };
 
     fn rows(&mut self) -> [&mut Row; CLIP_ROWS] {
         [&mut self.time, &mut self.lost, &mut self.weight, &mut self.speed]
     }
 
-    fn bits(&mut self) -> [&mut u16; 3] {
-        [&mut self.loops, &mut self.ping_pong, &mut self.synced]
+    fn bits(&mut self) -> [&mut u16; CLIP_BITS] {
+        [
+            &mut self.loops,
+            &mut self.ping_pong,
+            &mut self.synced,
+            &mut self.playing,
+            &mut self.varying,
+            &mut self.warped,
+            &mut self.eventful,
+        ]
+    }
+
+    /// Takes over what the clip of a lane asks for: to be called whenever clip or `playing` change.
+    pub fn know(&mut self, lane: usize, head: &ClipHead) {
+        let plays = self.playing & (1 << lane) != 0;
+        put_bit(&mut self.varying, lane, plays && head.varying);
+        put_bit(&mut self.warped, lane, plays && head.warped);
+        put_bit(&mut self.eventful, lane, plays && head.eventful);
+    }
+
+    /// Nothing plays in this slot of a lane; the clip's number stays, so that it can be looked up.
+    pub fn clear(&mut self, lane: usize) {
+        self.weight.0[lane] = 0.0;
+        self.speed.0[lane] = 0.0;
+        self.lost.0[lane] = 0.0;
+        self.bits().into_iter().for_each(|bits| put_bit(bits, lane, false));
     }
 }
 
@@ -181,7 +219,7 @@ pub(crate) struct Lane {
 struct LaneClip {
     clip: u16,
     values: [f32; CLIP_ROWS],
-    bits: [bool; 3],
+    bits: [bool; CLIP_BITS],
 }
 
 /// Sets or clears the bit of a lane.
@@ -326,21 +364,18 @@ impl Block {
     /// True if that slot moves that lane, or is about to.
     #[inline(always)]
     pub fn plays(&self, slot: usize, lane: usize) -> bool {
-        self.clips[slot].weight.0[lane] > 0.0
-            || self.fading & (1 << lane) != 0
-                && self.rare[lane].as_ref().is_some_and(|rare| rare.fade.to[slot] > 0.0)
+        self.clips[slot].playing & (1 << lane) != 0
     }
 
     /// Recounts the clip slots in use.
     pub fn count_slots(&mut self) {
-        let used = |slot: usize| (0..BLOCK).any(|lane| self.plays(slot, lane));
-        self.clip_slots = (0..MAX_CLIPS).rev().find(|&slot| used(slot)).map_or(0, |at| at as u8 + 1);
+        self.clip_slots = self.clips.iter().rposition(|rows| rows.playing != 0).map_or(0, |at| at as u8 + 1);
     }
 }
 
 impl LaneClip {
     const EMPTY: [Self; MAX_CLIPS] =
-        [Self { clip: 0, values: [0.0; CLIP_ROWS], bits: [false; 3] }; MAX_CLIPS];
+        [Self { clip: 0, values: [0.0; CLIP_ROWS], bits: [false; CLIP_BITS] }; MAX_CLIPS];
 }
 
 /// Identity rotation, leg length 1, fresh; see [`Block::rows`] for the order.
@@ -394,6 +429,7 @@ mod tests {
         a.clips[1].weight.0[5] = 0.5;
         a.clips[1].clip[5] = 42;
         a.clips[1].synced = 1 << 5;
+        a.clips[1].playing = 1 << 5;
         a.layered = 1 << 5;
         a.rare[5] = Some(Box::default());
         let mut b = Block::default();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clip::{BoundClip, ClipEvent, RootMotion, SyncMarkers, Twist};
-use crate::lanes::KeyGroup;
+use crate::lanes::{KeyGroup, Row};
 
 /// What a frame needs to know of a clip.
 #[derive(Clone, Debug)]
@@ -29,7 +29,33 @@ pub(crate) struct ClipHead {
     pub events: Arc<[ClipEvent]>,
 }
 
+/// What advancing needs of a clip, as one row: turned with those of the other lanes, it becomes one row per value.
+pub(crate) mod hot {
+    pub const DURATION: usize = 0;
+    pub const TWIST: usize = 1;
+    /// Times of the first events; far away where there are not as many.
+    pub const EVENTS: usize = 4;
+    /// 1 if there are more.
+    pub const MORE: usize = 8;
+    /// Values.
+    pub const COUNT: usize = 9;
+    /// Events that are told.
+    pub const EVENT_COUNT: usize = MORE - EVENTS;
+}
+
 impl ClipHead {
+    fn hot(&self) -> Row {
+        let mut row = Row::ZERO;
+        row.0[hot::DURATION] = self.duration;
+        row.0[hot::TWIST..][..3].copy_from_slice(&[self.twist.x, self.twist.z, self.twist.yaw]);
+        row.0[hot::EVENTS..][..hot::EVENT_COUNT].fill(1e9);
+        for (out, event) in row.0[hot::EVENTS..][..hot::EVENT_COUNT].iter_mut().zip(&*self.events) {
+            *out = event.time;
+        }
+        row.0[hot::MORE] = if self.events.len() > hot::EVENT_COUNT { 1.0 } else { 0.0 };
+        row
+    }
+
     fn of(clip: &BoundClip) -> Self {
         let constant = clip.root().constant();
         Self {
@@ -62,6 +88,7 @@ impl ClipHead {
 #[derive(Debug, Default)]
 pub(crate) struct Library {
     heads: Vec<ClipHead>,
+    hot: Vec<Row>,
     clips: Vec<BoundClip>,
     bytes: usize,
 }
@@ -69,7 +96,9 @@ pub(crate) struct Library {
 impl Library {
     /// Takes a clip in.
     pub fn add(&mut self, clip: BoundClip) -> u32 {
-        self.heads.push(ClipHead::of(&clip));
+        let head = ClipHead::of(&clip);
+        self.hot.push(head.hot());
+        self.heads.push(head);
         self.bytes += clip.bytes();
         self.clips.push(clip);
         self.clips.len() as u32 - 1
@@ -78,6 +107,12 @@ impl Library {
     #[inline(always)]
     pub fn head(&self, clip: u16) -> &ClipHead {
         &self.heads[usize::from(clip)]
+    }
+
+    /// See [`hot`].
+    #[inline(always)]
+    pub fn hot(&self, clip: u16) -> &Row {
+        &self.hot[usize::from(clip)]
     }
 
     pub fn clip(&self, clip: u32) -> Option<&BoundClip> {

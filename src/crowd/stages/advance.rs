@@ -14,9 +14,9 @@
 use core::f32::consts::PI;
 
 use super::travel;
-use crate::crowd::block::{Block, MAX_CLIPS, put_bit};
+use crate::crowd::block::{Block, ClipRows, MAX_CLIPS, put_bit};
 use crate::crowd::events::EventSink;
-use crate::crowd::library::Library;
+use crate::crowd::library::{Library, hot};
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Simd, Vec3, per_isa, sin_cos_small};
 
 /// How the world root moves.
@@ -31,38 +31,39 @@ pub(crate) enum Drive {
 /// One clip slot of a block in this frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotClock {
-    pub duration: Row,
+    /// What the heads of the clips tell, by [`hot`].
+    heads: [Row; BLOCK],
     /// Duration, or twice of it for those that go to and fro.
     pub cycle: Row,
     /// 1 where the clock runs round.
     wraps: Row,
     /// 1 where it follows the shared phase.
     synced: Row,
-    twist: [Row; 3],
     /// Time before the frame.
     pub from: Row,
     /// Clip seconds that pass in the frame.
     pub moved: Row,
-    pub active: u16,
-    pub varying: u16,
-    warped: u16,
-    eventful: u16,
+    /// 1 where an event may have been passed.
+    passed: Row,
+}
+
+impl SlotClock {
+    /// Seconds.
+    pub fn duration(&self) -> &Row {
+        &self.heads[hot::DURATION]
+    }
 }
 
 impl Default for SlotClock {
     fn default() -> Self {
         Self {
-            duration: Row::ONE,
+            heads: [Row::ZERO; BLOCK],
             cycle: Row::ONE,
             wraps: Row::ZERO,
             synced: Row::ZERO,
-            twist: [Row::ZERO; 3],
             from: Row::ZERO,
             moved: Row::ZERO,
-            active: 0,
-            varying: 0,
-            warped: 0,
-            eventful: 0,
+            passed: Row::ZERO,
         }
     }
 }
@@ -71,8 +72,6 @@ impl Default for SlotClock {
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
     pub slots: [SlotClock; MAX_CLIPS],
-    /// Whole cycles that the shared phase has passed in the frame.
-    cycles: Row,
     /// Displacement of the frame, leg lengths and radians.
     way: [Row; 3],
 }
@@ -91,26 +90,29 @@ pub(crate) fn advance(
     let slots = usize::from(block.clip_slots).min(MAX_CLIPS);
     let mut special = block.fading | block.transitions;
     let (mut synced, mut eventful) = (0, 0);
-    for slot in 0..slots {
-        gather(block, slot, library, &mut clocks.slots[slot]);
-        let clock = &clocks.slots[slot];
-        special |= clock.varying;
-        synced |= block.clips[slot].synced & clock.active;
-        eventful |= clock.eventful;
+    for rows in &block.clips[..slots] {
+        special |= rows.varying;
+        synced |= rows.synced;
+        eventful |= rows.eventful;
     }
-    clock_rows(simd, block, slots, dt, synced != 0, clocks);
+    clock_rows(simd, block, library, slots, dt, synced != 0, clocks);
     if synced != 0 {
         warp(block, slots, library, clocks);
     }
     if eventful != 0 {
         for slot in 0..slots {
-            let SlotClock { eventful, from, moved, .. } = &clocks.slots[slot];
-            events.passed(block, slot, *eventful, (from, moved), dt, library);
+            let SlotClock { passed, from, moved, .. } = &clocks.slots[slot];
+            let rows = &block.clips[slot];
+            let mut lanes = rows.eventful & (rows.ping_pong | rows.warped);
+            for (lane, &passed) in passed.0.iter().enumerate() {
+                lanes |= u16::from(passed > 0.5) << lane;
+            }
+            events.passed(block, slot, lanes & rows.eventful, (from, moved), dt, library);
         }
     }
     for (rows, clock) in block.clips.iter().zip(&mut clocks.slots[..slots]) {
-        if rows.ping_pong & clock.active != 0 {
-            fold_ways(rows.ping_pong, &rows.time, clock);
+        if rows.ping_pong != 0 {
+            fold_ways(rows, clock);
         }
     }
     travel_rows(simd, block, slots, clocks);
@@ -129,44 +131,33 @@ pub(crate) fn advance(
     }
 }
 
-/// What the frame needs of the clips in one slot.
-#[inline(always)]
-fn gather(block: &Block, slot: usize, library: &Library, out: &mut SlotClock) {
-    let rows = &block.clips[slot];
-    (out.active, out.varying, out.warped, out.eventful) = (0, 0, 0, 0);
-    for lane in 0..BLOCK {
-        // An empty slot holds clip 0, which is there, since some lane plays.
-        let head = library.head(rows.clip[lane]);
-        let bit = u16::from(block.plays(slot, lane)) << lane;
-        let set = |flag: bool| if flag { bit } else { 0 };
-        out.active |= bit;
-        out.varying |= set(head.varying);
-        out.warped |= set(head.warped);
-        out.eventful |= set(head.eventful);
-        out.duration.0[lane] = head.duration;
-        out.twist[0].0[lane] = head.twist.x;
-        out.twist[1].0[lane] = head.twist.z;
-        out.twist[2].0[lane] = head.twist.yaw;
-    }
-    out.cycle = out.duration;
-    let mut folds = rows.ping_pong;
-    while folds != 0 {
-        let lane = folds.trailing_zeros() as usize;
-        folds &= folds - 1;
-        out.cycle.0[lane] *= 2.0;
-    }
-    out.wraps = spread(rows.loops | rows.ping_pong);
-    out.synced = spread(rows.synced);
-}
-
 /// Bits as 0 and 1.
 #[inline(always)]
 fn spread(bits: u16) -> Row {
     Row(core::array::from_fn(|lane| f32::from(bits >> lane & 1)))
 }
 
+/// What the heads of the clips in one slot tell, one row per value.
+#[inline(always)]
+fn gather<L: Lanes>(rows: &ClipRows, library: &Library, clock: &mut SlotClock) {
+    let mut heads = [Row::ZERO; BLOCK];
+    for lane in 0..BLOCK {
+        // An empty slot holds a clip that is there, since some lane plays.
+        heads[lane] = *library.hot(rows.clip[lane]);
+    }
+    L::transpose(&heads, &mut clock.heads);
+    clock.cycle = clock.heads[hot::DURATION];
+    let mut folds = rows.ping_pong;
+    while folds != 0 {
+        let lane = folds.trailing_zeros() as usize;
+        folds &= folds - 1;
+        clock.cycle.0[lane] *= 2.0;
+    }
+    clock.wraps = spread(rows.loops | rows.ping_pong);
+}
+
 per_isa! {
-    fn clock_rows(block: &mut Block, slots: usize, dt: f32, synced: bool, clocks: &mut Clocks) = clock_kernel;
+    fn clock_rows(block: &mut Block, library: &Library, slots: usize, dt: f32, synced: bool, clocks: &mut Clocks) = clock_kernel;
 }
 
 /// `sum + step`, and what the sum has lost; see Kahan, "Further remarks on reducing truncation errors", 1965.
@@ -178,8 +169,21 @@ fn kahan<L: Lanes>(sum: L, lost: L, step: L) -> (L, L) {
 }
 
 #[inline(always)]
-fn clock_kernel<L: Lanes>(block: &mut Block, slots: usize, dt: f32, synced: bool, clocks: &mut Clocks) {
+fn clock_kernel<L: Lanes>(
+    block: &mut Block,
+    library: &Library,
+    slots: usize,
+    dt: f32,
+    synced: bool,
+    clocks: &mut Clocks,
+) {
     let half = L::splat(0.5);
+    for (rows, clock) in block.clips[..slots].iter().zip(&mut clocks.slots) {
+        gather::<L>(rows, library, clock);
+        if synced {
+            clock.synced = spread(rows.synced);
+        }
+    }
     for at in (0..BLOCK).step_by(L::N) {
         for (rows, clock) in block.clips[..slots].iter_mut().zip(&mut clocks.slots) {
             let from = L::load(&rows.time, at);
@@ -204,7 +208,7 @@ fn clock_kernel<L: Lanes>(block: &mut Block, slots: usize, dt: f32, synced: bool
             for (rows, clock) in block.clips[..slots].iter().zip(&clocks.slots) {
                 let share = L::load(&rows.weight, at) * L::load(&clock.synced, at);
                 pace = L::load(&rows.speed, at).mul_add(share, pace);
-                length = L::load(&clock.duration, at).mul_add(share, length);
+                length = L::load(clock.duration(), at).mul_add(share, length);
             }
             // Cycles in the frame: the cycle's length is the weighted one.
             let step = pace / length * L::splat(dt);
@@ -215,10 +219,9 @@ fn clock_kernel<L: Lanes>(block: &mut Block, slots: usize, dt: f32, synced: bool
             let phase = L::select(inside, phase, L::zero());
             phase.store(&mut block.phase, at);
             lost.store(&mut block.phase_lost, at);
-            cycles.store(&mut clocks.cycles, at);
             for (rows, clock) in block.clips[..slots].iter_mut().zip(&mut clocks.slots) {
                 let follows = half.lt(L::load(&clock.synced, at));
-                let duration = L::load(&clock.duration, at);
+                let duration = L::load(clock.duration(), at);
                 let time = phase * duration;
                 let time = L::select(time.lt(duration), time, L::zero());
                 L::select(follows, time, L::load(&rows.time, at)).store(&mut rows.time, at);
@@ -228,18 +231,43 @@ fn clock_kernel<L: Lanes>(block: &mut Block, slots: usize, dt: f32, synced: bool
                 L::select(follows, step * duration, moved).store(&mut clock.moved, at);
             }
         }
+        for (rows, clock) in block.clips[..slots].iter().zip(&mut clocks.slots) {
+            if rows.eventful != 0 {
+                may_have_passed::<L>(&rows.time, clock, at);
+            }
+        }
     }
+}
+
+/// Events within the way, ends included, or the way runs over an end: what was really passed is told lane by lane.
+#[inline(always)]
+fn may_have_passed<L: Lanes>(time: &Row, clock: &mut SlotClock, at: usize) {
+    let (from, to) = (L::load(&clock.from, at), L::load(time, at));
+    let (low, high) = (from.min(to), from.max(to));
+    let length = high - low;
+    let off = (L::load(&clock.moved, at).abs() - length).abs();
+    let mut passed = L::or(
+        (L::load(clock.duration(), at) * L::splat(1e-4)).lt(off),
+        L::splat(0.5).lt(L::load(&clock.heads[hot::MORE], at)),
+    );
+    for event in 0..hot::EVENT_COUNT {
+        let mark = L::load(&clock.heads[hot::EVENTS + event], at);
+        // Not below and not above: a hair of width, since only "less" can be asked.
+        let near = L::and(low.lt(mark + L::splat(1e-6)), mark.lt(high + L::splat(1e-6)));
+        passed = L::or(passed, near);
+    }
+    L::select(passed, L::one(), L::zero()).store(&mut clock.passed, at);
 }
 
 /// Times of synced clips whose markers are not even.
 fn warp(block: &mut Block, slots: usize, library: &Library, clocks: &mut Clocks) {
     for (rows, clock) in block.clips[..slots].iter_mut().zip(&mut clocks.slots) {
-        let mut lanes = rows.synced & clock.warped;
+        let mut lanes = rows.synced & rows.warped;
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             lanes &= lanes - 1;
             let sync = &library.head(rows.clip[lane]).sync;
-            let duration = clock.duration.0[lane];
+            let duration = clock.duration().0[lane];
             let (from, to) = (clock.from.0[lane], sync.time(block.phase.0[lane]));
             // The clip's own start lies elsewhere in the cycle than the phase's.
             let about = clock.moved.0[lane];
@@ -258,16 +286,14 @@ pub(crate) fn fold(time: f32, duration: f32) -> (f32, bool) {
 }
 
 /// For constant twists a way to and fro is the way between its ends.
-fn fold_ways(ping_pong: u16, time: &Row, clock: &mut SlotClock) {
-    let mut lanes = ping_pong & clock.active;
+fn fold_ways(rows: &ClipRows, clock: &mut SlotClock) {
+    let mut lanes = rows.ping_pong & !rows.varying;
     while lanes != 0 {
         let lane = lanes.trailing_zeros() as usize;
         lanes &= lanes - 1;
-        if clock.varying & (1 << lane) == 0 {
-            let duration = clock.duration.0[lane];
-            let (from, to) = (fold(clock.from.0[lane], duration).0, fold(time.0[lane], duration).0);
-            clock.moved.0[lane] = to - from;
-        }
+        let duration = clock.duration().0[lane];
+        let (from, to) = (fold(clock.from.0[lane], duration).0, fold(rows.time.0[lane], duration).0);
+        clock.moved.0[lane] = to - from;
     }
 }
 
@@ -282,9 +308,9 @@ fn travel_kernel<L: Lanes>(block: &Block, slots: usize, clocks: &mut Clocks) {
         let (mut x, mut z, mut yaw) = (L::zero(), L::zero(), L::zero());
         for (rows, clock) in block.clips[..slots].iter().zip(&clocks.slots) {
             let share = L::load(&rows.weight, at) * L::load(&clock.moved, at);
-            x = L::load(&clock.twist[0], at).mul_add(share, x);
-            z = L::load(&clock.twist[1], at).mul_add(share, z);
-            yaw = L::load(&clock.twist[2], at).mul_add(share, yaw);
+            x = L::load(&clock.heads[hot::TWIST], at).mul_add(share, x);
+            z = L::load(&clock.heads[hot::TWIST + 1], at).mul_add(share, z);
+            yaw = L::load(&clock.heads[hot::TWIST + 2], at).mul_add(share, yaw);
         }
         // Displacement = [a, b; -b, a] velocity, a = sin y / y, b = (1 - cos y) / y; series for small turns.
         let (s, c) = sin_cos(yaw);
@@ -375,10 +401,14 @@ fn settle(block: &mut Block, dt: f32) {
         let Some(rare) = &mut block.rare[lane] else { continue };
         if block.fading & (1 << lane) != 0 {
             rare.fade.elapsed += dt;
+            let ends = rare.fade.elapsed >= rare.fade.duration;
             for (slot, rows) in block.clips.iter_mut().enumerate() {
                 rows.weight.0[lane] = rare.fade.weight(slot, rare.fade.elapsed);
+                if ends && rows.weight.0[lane] <= 0.0 {
+                    rows.clear(lane);
+                }
             }
-            if rare.fade.elapsed >= rare.fade.duration {
+            if ends {
                 put_bit(&mut block.fading, lane, false);
                 recount = true;
             }

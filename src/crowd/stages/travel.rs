@@ -6,7 +6,7 @@
 
 use super::advance::{SlotClock, fold};
 use crate::clip::{Planar, Twist};
-use crate::crowd::block::{Block, MAX_CLIPS};
+use crate::crowd::block::{Block, ClipRows, MAX_CLIPS};
 use crate::crowd::library::Library;
 
 /// Longest step over which weights count as constant, seconds.
@@ -22,10 +22,10 @@ pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &
     let rare = block.rare[lane].as_deref();
     let fade = rare.filter(|_| block.fading & bit != 0).map(|rare| &rare.fade);
     let transition = rare.filter(|_| block.transitions & bit != 0).map(|rare| &rare.transition);
-    let active = slots.iter().filter(|slot| slot.active & bit != 0).count();
+    let active = (0..slots.len()).filter(|&slot| block.plays(slot, lane)).count();
     if fade.is_none() && transition.is_none() && active == 1 {
         for (slot, rows) in slots.iter().zip(&block.clips) {
-            if slot.active & bit != 0 && rows.ping_pong & bit == 0 {
+            if rows.playing & bit != 0 && rows.ping_pong & bit == 0 {
                 let root = library.root(rows.clip[lane]);
                 return root.displacement(slot.from.0[lane], slot.moved.0[lane], rows.loops & bit != 0);
             }
@@ -39,9 +39,8 @@ pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &
         let mut share = 1.0 - done;
         if steps < MOST_STEPS {
             for (slot, rows) in slots.iter().zip(&block.clips) {
-                if slot.varying & bit != 0 {
-                    let folds = rows.ping_pong & bit != 0;
-                    share = share.min(to_next_key(slot, lane, folds, rows.clip[lane], library, done));
+                if rows.varying & bit != 0 {
+                    share = share.min(to_next_key(slot, rows, lane, library, done));
                 }
             }
             if let Some(fade) = fade {
@@ -57,14 +56,14 @@ pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &
         });
         let mut sum = Twist::default();
         for (index, (slot, rows)) in slots.iter().zip(&block.clips).enumerate().take(MAX_CLIPS) {
-            if slot.active & bit == 0 {
+            if rows.playing & bit == 0 {
                 continue;
             }
             let weight = match fade {
                 Some(fade) => fade.weight(index, fade.elapsed + middle * dt),
                 None => rows.weight.0[lane],
             };
-            let (time, sign) = place(slot, lane, rows.ping_pong & bit != 0, middle);
+            let (time, sign) = place(slot, rows, lane, middle);
             let twist = library.root(rows.clip[lane]).twist(time);
             let seconds = (1.0 - old) * weight * slot.moved.0[lane] * sign * share;
             sum.x += twist.x * seconds;
@@ -85,11 +84,11 @@ pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &
 
 /// Time within the clip and direction after that part of the frame. What is folded is told by its ways' sum otherwise
 /// (`moved` of a constant twist is the way between its ends), so only varying ones are folded here.
-fn place(slot: &SlotClock, lane: usize, folds: bool, part: f32) -> (f32, f32) {
-    let (duration, cycle) = (slot.duration.0[lane], slot.cycle.0[lane]);
+fn place(slot: &SlotClock, rows: &ClipRows, lane: usize, part: f32) -> (f32, f32) {
+    let (duration, cycle) = (slot.duration().0[lane], slot.cycle.0[lane]);
     let time = slot.moved.0[lane].mul_add(part, slot.from.0[lane]);
-    if folds {
-        if slot.varying & (1 << lane) == 0 {
+    if rows.ping_pong & (1 << lane) != 0 {
+        if rows.varying & (1 << lane) == 0 {
             return (0.0, 1.0);
         }
         let (time, back) = fold(time - (time / cycle).floor() * cycle, duration);
@@ -102,13 +101,13 @@ fn place(slot: &SlotClock, lane: usize, folds: bool, part: f32) -> (f32, f32) {
 }
 
 /// Part of the frame until the clip passes its next key.
-fn to_next_key(slot: &SlotClock, lane: usize, folds: bool, clip: u16, library: &Library, done: f32) -> f32 {
-    let Some(step) = library.root(clip).varies_every() else { return 1.0 };
+fn to_next_key(slot: &SlotClock, rows: &ClipRows, lane: usize, library: &Library, done: f32) -> f32 {
+    let Some(step) = library.root(rows.clip[lane]).varies_every() else { return 1.0 };
     let moved = slot.moved.0[lane];
     if moved == 0.0 {
         return 1.0;
     }
-    let (time, sign) = place(slot, lane, folds, done);
+    let (time, sign) = place(slot, rows, lane, done);
     // A hair past a key counts as on it.
     const HAIR: f32 = 1e-3;
     let keys = time / step;

@@ -91,6 +91,11 @@ impl Crowd {
         let topology = self.topology_at(place);
         let plays = self.plays(topology, clips)?;
         self.put_plays(place, &plays);
+        // At once: what is left of an old motion goes too.
+        let (block, _) = self.block_and_library(place);
+        let bit = 1u16 << place.lane;
+        block.settled |= block.transitions & bit;
+        block.transitions &= !bit;
         Ok(())
     }
 
@@ -102,7 +107,7 @@ impl Crowd {
         for slot in 0..MAX_CLIPS {
             match &plays.plays[slot] {
                 Some(play) => put_play(block, slot, lane, library, play, play.weight),
-                None => clear_slot(block, slot, lane),
+                None => block.clips[slot].clear(lane),
             }
         }
         block.count_slots();
@@ -200,7 +205,7 @@ impl Crowd {
             if weight > 0.0 {
                 block.clips[slot].weight.0[lane] = weight;
             } else {
-                clear_slot(block, slot, lane);
+                block.clips[slot].clear(lane);
             }
         }
         block.count_slots();
@@ -374,6 +379,8 @@ fn put_play(block: &mut Block, slot: usize, lane: usize, library: &Library, play
     put_bit(&mut rows.loops, lane, play.wrap.loops(library.head(rows.clip[lane]).looping));
     put_bit(&mut rows.ping_pong, lane, play.wrap == Wrap::PingPong);
     put_bit(&mut rows.synced, lane, play.sync);
+    put_bit(&mut rows.playing, lane, true);
+    rows.know(lane, library.head(rows.clip[lane]));
     set_time(block, slot, lane, library, play.time);
 }
 
@@ -399,14 +406,4 @@ fn set_time(block: &mut Block, slot: usize, lane: usize, library: &Library, time
 fn within(time: f32, cycle: f32) -> f32 {
     let time = time.rem_euclid(cycle);
     if time < cycle { time } else { 0.0 }
-}
-
-fn clear_slot(block: &mut Block, slot: usize, lane: usize) {
-    let rows = &mut block.clips[slot];
-    rows.weight.0[lane] = 0.0;
-    rows.speed.0[lane] = 0.0;
-    rows.lost.0[lane] = 0.0;
-    for bits in [&mut rows.loops, &mut rows.ping_pong, &mut rows.synced] {
-        put_bit(bits, lane, false);
-    }
 }

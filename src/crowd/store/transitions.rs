@@ -123,6 +123,9 @@ impl Crowd {
             put_bit(&mut out.loops, 0, rows.loops & (1 << lane) != 0);
             put_bit(&mut out.ping_pong, 0, rows.ping_pong & (1 << lane) != 0);
             put_bit(&mut out.synced, 0, rows.synced & (1 << lane) != 0);
+            put_bit(&mut out.playing, 0, rows.playing & (1 << lane) != 0);
+            put_bit(&mut out.varying, 0, rows.varying & (1 << lane) != 0);
+            put_bit(&mut out.warped, 0, rows.warped & (1 << lane) != 0);
         }
         to.live = 1;
         to.phase.0[0] = from.phase.0[lane];
