@@ -140,6 +140,15 @@ fn print(report: &StressReport) {
     }
     align_right(&mut frame, 1..2);
     output::say(format!("\n{frame}\n"));
+    let host = report.host;
+    output::say(format!(
+        "{} transitions, {} cross-fades ({:.1} us to start one), {} events, {} lost\n",
+        grouped(host.changes.transitions),
+        grouped(host.changes.cross_fades),
+        host.us_per_change,
+        grouped(host.events),
+        host.events_lost,
+    ));
     let Some(quality) = &report.quality else {
         output::say(format!("feet not judged: {}", report.quality_reason.unwrap_or("no reason given")));
         return;

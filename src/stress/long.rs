@@ -1,6 +1,6 @@
 //! Clips of several cycles: rows as long as those of real libraries.
 
-use crate::clip::{FootContacts, Interval, MotionKeys};
+use crate::clip::{ClipEvent, FootContacts, Interval, MotionKeys};
 
 /// The same cyclic keys `times` over, travel and contacts going on.
 pub(super) fn repeat(keys: &MotionKeys, times: usize) -> MotionKeys {
@@ -22,6 +22,24 @@ pub(super) fn repeat(keys: &MotionKeys, times: usize) -> MotionKeys {
             .iter()
             .map(|[dx, dz, dyaw]| [x + c * dx + s * dz, z - s * dx + c * dz, yaw + dyaw]);
         long.root.extend(next.collect::<Vec<_>>());
+    }
+    let on = |time: f32, turn: usize| cycle.mul_add(turn as f32, time);
+    for turn in 1..times {
+        long.events.extend(
+            keys.events.iter().map(|event| ClipEvent { time: on(event.time, turn), ..event.clone() }),
+        );
+        // A marker before the first one is of the cycle after.
+        long.sync.extend(keys.sync.iter().map(|&time| on(time, turn)));
+    }
+    let whole = long.duration as f32;
+    if keys.sync.windows(2).any(|pair| pair[0] > pair[1]) {
+        let first = keys.sync[0];
+        for (at, time) in long.sync.iter_mut().enumerate() {
+            if keys.sync[at % keys.sync.len()] < first {
+                *time += cycle;
+            }
+        }
+        long.sync.iter_mut().for_each(|time| *time %= whole);
     }
     if let Some(contacts) = &mut long.contacts {
         for FootContacts { heel, ball, .. } in &mut contacts.feet {

@@ -3,10 +3,12 @@
 //! ```text
 //! terrain   what is walked on, and its height in double precision
 //! scene     who walks, where and how; steering
+//! direct    who goes over to other clips, and when
 //! quality   how well feet stand, measured from outside on what is rendered
 //! run       a scene over time -> report
 //! ```
 
+mod direct;
 mod long;
 mod quality;
 mod report;
@@ -19,8 +21,9 @@ mod user;
 
 use thiserror::Error;
 
+pub use direct::Changes;
 pub use quality::{Harness, Histogram, Quality, Tally, Zone};
-pub use report::{FrameTimes, Machine, StageTime, StressReport, Tier};
+pub use report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, Tier};
 pub use run::{RunOptions, run};
 pub use scene::{MIN_CLIP_BYTES, Scene, SceneKind, SceneOptions};
 pub use terrain::{HALF_SIDE, Spot, Terrain, TerrainKind};

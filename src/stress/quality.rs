@@ -1,7 +1,8 @@
 //! How well feet stand, measured from outside: rendered root and palette against the terrain in double precision.
 //!
 //! * A *stance* of a foot is a run of frames in which the clip's author says that heel or ball is down. Only
-//!   characters are judged whose heaviest clip has at least 95 % of the weight: of others nobody authored contacts.
+//!   characters are judged whose heaviest clip has at least 95 % of the weight and who are not in a transition: of
+//!   others nobody authored contacts.
 //! * *gap* and *penetration* are distances along the ground's normal, one sample per frame for each of heel and ball
 //!   while the author has that point down.
 //! * *slide* is the farthest that the ball gets, over the ground, from where it was in the first frame in which the
@@ -303,6 +304,11 @@ impl Harness {
         let crowd = &scene.crowd;
         let format = crowd.config().format;
         for judged in &mut self.judged {
+            // Nobody authored what feet do between two clips.
+            if crowd.is_changing(judged.handle)? {
+                judged.open = [None, None];
+                continue;
+            }
             let Some(play) = crowd.clips(judged.handle)?.find(|play| play.weight >= DOMINANT) else {
                 continue;
             };

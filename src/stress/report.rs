@@ -68,6 +68,20 @@ impl FrameTimes {
     }
 }
 
+/// What the host did between frames.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct HostTimes {
+    /// What was changed over the run.
+    #[serde(flatten)]
+    pub changes: super::Changes,
+    /// Microseconds to start one change, on average; 0 without any.
+    pub us_per_change: f64,
+    /// Events of clips that were passed over the run.
+    pub events: usize,
+    /// Those that found no room.
+    pub events_lost: usize,
+}
+
 /// Characters of one tier.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Tier {
@@ -111,6 +125,8 @@ pub struct StressReport {
     pub us_per_character: f64,
     /// Over all frames of the run.
     pub frame_us: FrameTimes,
+    /// Changes of clips, events.
+    pub host: HostTimes,
     /// One entry until there are tiers.
     pub tiers: Vec<Tier>,
     /// Cost of each stage, by running up to it and no further.

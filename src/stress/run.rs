@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use super::StressError;
+use super::direct::Changes;
 use super::quality::Harness;
-use super::report::{FrameTimes, Machine, StageTime, StressReport, Tier};
+use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, Tier};
 use super::scene::Scene;
 use crate::crowd::{Executor, Serial, Stage};
 use crate::error::BuildError;
@@ -71,18 +72,33 @@ fn run_with(
     for _ in 0..WARM_UP {
         scene.frame(STEP, Stage::Palette, executor)?;
         scene.steer(STEP)?;
+        scene.direct(STEP)?;
     }
     let mut harness = Harness::new(scene, options.judged)?;
     let count = frames(options);
     let mut times = Vec::with_capacity(count);
+    let before = scene.changes();
+    let (mut events, mut events_lost, mut directing) = (0, 0, 0.0);
     for frame in 0..count {
         let start = Instant::now();
         scene.frame(STEP, Stage::Palette, executor)?;
         times.push(start.elapsed().as_secs_f64() * 1e6);
         harness.observe(scene)?;
+        events += scene.crowd.events().len();
+        events_lost += scene.crowd.events_lost();
         scene.steer(STEP)?;
+        let start = Instant::now();
+        scene.direct(STEP)?;
+        directing += start.elapsed().as_secs_f64() * 1e6;
         progress(frame + 1, count);
     }
+    let after = scene.changes();
+    let changes = Changes {
+        transitions: after.transitions - before.transitions,
+        cross_fades: after.cross_fades - before.cross_fades,
+    };
+    let us_per_change = directing / (changes.transitions + changes.cross_fades).max(1) as f64;
+    let host = HostTimes { changes, us_per_change, events, events_lost };
     let quality = if options.judged == 0 { Err("not_judged") } else { harness.finish() };
     let stages = stages(scene, options.stage_rounds, executor)?;
     let characters = scene.crowd.len();
@@ -100,6 +116,7 @@ fn run_with(
         uniform_block_percent: occupancy.uniform_block_percent,
         us_per_character,
         frame_us,
+        host,
         tiers: vec![Tier { name: "near", characters, us_per_character }],
         stages,
         judged_characters: harness.judged(),

@@ -1,6 +1,7 @@
 //! Named scenes: the same characters, clips and places for the command line, benches and tests.
 
 use super::StressError;
+use super::direct::{Changes, Director};
 use super::long::repeat;
 use super::steer::steer;
 use super::terrain::{HALF_SIDE, Terrain, TerrainKind};
@@ -81,7 +82,7 @@ impl SceneOptions {
 
 /// Clips that may be mixed: their feet come down in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
+pub(super) enum Family {
     Stand,
     Walk,
     Run,
@@ -89,12 +90,12 @@ enum Family {
 
 /// A clip of one topology's part of the library.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    id: ClipId,
+pub(super) struct Entry {
+    pub id: ClipId,
     /// Seconds of one cycle; the clip may be several.
     cycle: f32,
     cycles: u32,
-    family: Family,
+    pub family: Family,
 }
 
 /// A crowd on its ground, ready to run.
@@ -108,6 +109,7 @@ pub struct Scene {
     pub terrain_kind: TerrainKind,
     handles: Vec<Handle>,
     walkers: Vec<Handle>,
+    director: Option<Director>,
 }
 
 impl Scene {
@@ -138,6 +140,7 @@ impl Scene {
         let mut next = vec![0usize; libraries.len()];
         let mut handles = Vec::with_capacity(options.characters);
         let mut walkers = Vec::new();
+        let mut cast = Vec::new();
         for character in 0..options.characters {
             let (rig, kind) = rigs[character % rigs.len()];
             let topology = libraries.iter().position(|(own, _)| *own == kind).unwrap_or(0);
@@ -158,13 +161,18 @@ impl Scene {
             let place = WorldTransform::standing(x as f32, z as f32, yaw as f32);
             let handle = crowd.spawn(rig, skin, place, &plays)?;
             handles.push(handle);
+            cast.push((handle, topology));
             if first.family != Family::Stand {
                 walkers.push(handle);
             }
         }
         crowd.pack();
         let terrain = Terrain::new(options.terrain, 1)?;
-        Ok(Self { crowd, terrain, terrain_kind: options.terrain, handles, walkers })
+        crowd.reserve_transitions((options.characters as f32 * options.config.transitions).ceil() as usize);
+        let libraries = libraries.into_iter().map(|(_, entries)| entries).collect();
+        let director =
+            (options.kind == SceneKind::Mix).then(|| Director::new(options.seed, cast, libraries, 4));
+        Ok(Self { crowd, terrain, terrain_kind: options.terrain, handles, walkers, director })
     }
 
     /// A scene of a crowd that was put together elsewhere; `walkers` are kept on the map.
@@ -177,7 +185,15 @@ impl Scene {
         handles: Vec<Handle>,
         walkers: Vec<Handle>,
     ) -> Result<Self, StressError> {
-        Ok(Self { crowd, terrain: Terrain::new(terrain, 1)?, terrain_kind: terrain, handles, walkers })
+        let director = None;
+        Ok(Self {
+            crowd,
+            terrain: Terrain::new(terrain, 1)?,
+            terrain_kind: terrain,
+            handles,
+            walkers,
+            director,
+        })
     }
 
     /// All characters, in the order in which they came.
@@ -205,6 +221,19 @@ impl Scene {
     /// Never for live characters.
     pub fn steer(&mut self, dt: f32) -> Result<(), BuildError> {
         steer(&mut self.crowd, &self.walkers, dt)
+    }
+
+    /// Has some of the mix go over to other clips: the host's part, too. Other scenes keep theirs.
+    ///
+    /// # Errors
+    /// Never for live characters.
+    pub fn direct(&mut self, dt: f32) -> Result<(), BuildError> {
+        self.director.as_mut().map_or(Ok(()), |director| director.direct(&mut self.crowd, dt))
+    }
+
+    /// What has been changed so far.
+    pub fn changes(&self) -> Changes {
+        self.director.as_ref().map_or_else(Changes::default, |director| director.changes)
     }
 }
 
@@ -256,7 +285,7 @@ fn family(name: &str) -> Family {
 
 /// `count` clips of the family of `first` in one phase: each runs so fast that all cycles take the time that the
 /// weighted mean of them does, so that feet come down together.
-fn mix(rng: &mut Rng, entries: &[Entry], first: Entry, count: usize) -> Vec<Play> {
+pub(super) fn mix(rng: &mut Rng, entries: &[Entry], first: Entry, count: usize) -> Vec<Play> {
     let kin: Vec<Entry> = entries.iter().copied().filter(|entry| entry.family == first.family).collect();
     let mut chosen = vec![first];
     for _ in 1..count.min(kin.len()) {

@@ -318,6 +318,15 @@ impl Crowd {
         Ok(synced.then_some(block.phase.0[lane]))
     }
 
+    /// True while a character fades or is in a transition from one set of clips to another.
+    ///
+    /// # Errors
+    /// If the handle is stale.
+    pub fn is_changing(&self, handle: Handle) -> Result<bool, BuildError> {
+        let (block, lane) = self.block(handle)?;
+        Ok((block.fading | block.transitions) & (1 << lane) != 0)
+    }
+
     /// Room for rare state; reused where some is spare.
     pub(super) fn take_rare(&mut self) -> Box<Rare> {
         self.spare.pop().unwrap_or_default()
