@@ -212,6 +212,25 @@ impl Crowd {
         Ok(())
     }
 
+    /// Sets the speed of all clips that a character plays, without touching clocks: those in step take one time for their
+    /// cycle whatever their speeds, which count by their weights.
+    ///
+    /// # Errors
+    /// If the handle is stale, or the speed is not from -16 to 16.
+    pub fn set_speed(&mut self, handle: Handle, speed: f32) -> Result<(), BuildError> {
+        let place = self.place(handle)?;
+        if speed.abs() > MAX_SPEED || speed.is_nan() {
+            let right = "it must be from -16 to 16";
+            return Err(BuildError::Input { what: "a clip's speed", value: speed, right });
+        }
+        let lane = usize::from(place.lane);
+        let (block, _) = self.block_and_library(place);
+        for rows in block.clips.iter_mut().filter(|rows| rows.playing & (1 << lane) != 0) {
+            rows.speed.0[lane] = speed;
+        }
+        Ok(())
+    }
+
     /// Sets the clock of a clip that a character plays; clips that share its phase go along. Events in between are not
     /// told. Returns the root motion that lies between, metres, in the axes of the character; it moves along if `travel`
     /// says so, else it stays where it is.
