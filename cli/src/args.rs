@@ -86,7 +86,7 @@ impl GaitName {
 /// Options of `stress`.
 #[derive(Debug, Args)]
 pub struct StressArgs {
-    /// glTF or GLB character instead of the built-in crowd.
+    /// Character file (glTF, GLB, VRM, BVH) instead of the built-in crowd.
     #[arg(long, value_name = "FILE")]
     pub character: Option<PathBuf>,
     /// Files whose clips the crowd plays.
@@ -182,14 +182,14 @@ pub struct BenchArgs {
 /// Options of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// glTF or GLB.
+    /// glTF, GLB, VRM or BVH.
     pub file: PathBuf,
 }
 
 /// Options of `render`.
 #[derive(Debug, Args)]
 pub struct RenderArgs {
-    /// glTF or GLB file, or the name of a built-in character (see --list).
+    /// glTF, GLB, VRM or BVH file, or the name of a built-in character (see --list).
     #[arg(long, value_name = "FILE|NAME")]
     pub character: Option<String>,
     /// Clip to play, by name; `rest` is the rest pose of the character's file.

@@ -1,6 +1,6 @@
 //! `inspect`: what is in a file.
 
-use throng::import::{Inspection, gltf, inspect};
+use throng::import::{self, Inspection, inspect};
 
 use crate::args::InspectArgs;
 use crate::output::{self, Failure};
@@ -12,7 +12,7 @@ const MOST_INDENT: usize = 24;
 /// Runs the command.
 pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
     let path = &options.file;
-    let imported = gltf::load(path).map_err(|error| Failure::input(path, error.kind))?;
+    let imported = import::load(path).map_err(|error| Failure::input(path, error.kind))?;
     let inspection = inspect(&imported);
     if json {
         output::print_json(&inspection);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use throng::clip::RawClip;
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
-use throng::import::gltf;
+use throng::import;
 use throng::rig::{RawSkeleton, ReferencePose, RoleMap};
 
 use crate::args::RenderArgs;
@@ -165,7 +165,7 @@ pub fn owner_of(built: &BuiltIn) -> Owner {
 
 /// Body and motions of a file.
 pub fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion>), Failure> {
-    let loaded = gltf::load(path).map_err(|error| Failure::Input {
+    let loaded = import::load(path).map_err(|error| Failure::Input {
         path: path.to_owned(),
         what: error.kind.to_string(),
         hint: (!path.exists()).then(|| "`throng render --list` names what is built in".to_owned()),

@@ -3,7 +3,7 @@
 use glam::{Mat3, Quat, Vec3};
 
 use super::report::Warnings;
-use super::{Conversion, Warning};
+use super::{Conversion, Plan, Units, Warning};
 use crate::clip::RawClip;
 use crate::rig::{RawCharacter, RawSkeleton, Role, RoleMap, Side};
 
@@ -18,26 +18,29 @@ pub(super) fn convert(
     character: &mut RawCharacter,
     clips: &mut [RawClip],
     roles: &RoleMap,
+    plan: &Plan,
     warnings: &mut Warnings,
 ) -> Conversion {
-    let conversion = detect(&character.skeleton, roles, warnings);
+    let conversion = detect(&character.skeleton, roles, plan, warnings);
     apply(character, clips, conversion);
     conversion
 }
 
 /// What a file's axes and units are, by its humanoid roles; identity without them.
-fn detect(skeleton: &RawSkeleton, roles: &RoleMap, warnings: &mut Warnings) -> Conversion {
+fn detect(skeleton: &RawSkeleton, roles: &RoleMap, plan: &Plan, warnings: &mut Warnings) -> Conversion {
     let models = skeleton.model_matrices(&skeleton.rest_pose());
     let place = |role: Role| -> Option<Vec3> {
         let joint = roles.joint(role)?;
         models.get(usize::from(joint)).map(|model| model.w_axis.truncate())
     };
     let mut conversion = Conversion::default();
-    if let Some((rotation, forward, up)) = turn(&place) {
+    if let Some(axes) = plan.axes {
+        conversion.rotation = axes;
+    } else if let Some((rotation, forward, up)) = turn(&place) {
         conversion.rotation = rotation;
         let (_, angle) = rotation.to_axis_angle();
         warnings.push(Warning::AxesTurned {
-            degrees: angle.to_degrees().round(),
+            degrees: angle.to_degrees().min(360.0 - angle.to_degrees()).round(),
             forward: axis_name(forward).to_owned(),
             up: axis_name(up).to_owned(),
         });
@@ -47,18 +50,55 @@ fn detect(skeleton: &RawSkeleton, roles: &RoleMap, warnings: &mut Warnings) -> C
             (place(Role::Thigh(side))?, place(Role::Shin(side))?, place(Role::Foot(side))?);
         Some(thigh.distance(shin) + shin.distance(foot))
     });
-    if let Some(leg) = legs.into_iter().flatten().reduce(f32::max) {
-        // glTF is in metres by the format; nobody has legs of 10 m, and 0.2 to 2 m covers dolls and giants.
-        conversion.scale = match leg {
-            leg if (20.0..200.0).contains(&leg) => 0.01,
-            leg if (200.0..2000.0).contains(&leg) => 0.001,
-            _ => 1.0,
-        };
-        if conversion.scale != 1.0 {
-            warnings.push(Warning::UnitsConverted { scale: conversion.scale, leg });
+    let leg = legs.into_iter().flatten().reduce(f32::max).filter(|&leg| leg > 0.0);
+    conversion.scale = match (plan.units, leg) {
+        (Units::Given(unit), _) => unit,
+        (_, None) => 1.0,
+        (Units::Metres, Some(leg)) => {
+            // Nobody has legs of 10 m, and 0.2 to 2 m covers dolls and giants.
+            let scale = match leg {
+                leg if (20.0..200.0).contains(&leg) => 0.01,
+                leg if (200.0..2000.0).contains(&leg) => 0.001,
+                _ => 1.0,
+            };
+            if scale != 1.0 {
+                warnings.push(Warning::UnitsConverted { scale, leg });
+            }
+            scale
         }
-    }
+        (Units::Guessed, Some(leg)) => {
+            let (scale, unit) = unit_of(leg);
+            if unit != Some("metres") {
+                warnings.push(Warning::UnitsGuessed { scale, leg, unit });
+            }
+            scale
+        }
+    };
     conversion
+}
+
+/// An adult's leg from hip joint to ankle, metres.
+const LEG: f32 = 0.85;
+
+/// Metres of a unit in which motion is written, with the lengths of leg that it is taken for: the usual ones for
+/// children as well. The last is that of the CMU captures, whose subjects are measured in inches and divided by 0.45.
+const KNOWN_UNITS: [(f32, &str, f32, f32); 6] = [
+    (1.0, "metres", 0.35, 1.3),
+    (0.1, "decimetres", 0.35, 1.3),
+    (0.01, "centimetres", 0.35, 1.3),
+    (0.001, "millimetres", 0.35, 1.3),
+    (0.0254, "inches", 0.75, 1.0),
+    (0.0254 / 0.45, "inches / 0.45", 0.7, 1.05),
+];
+
+/// The unit that makes a leg most like an adult's; a factor that makes it one, if none does.
+fn unit_of(leg: f32) -> (f32, Option<&'static str>) {
+    let distance = |unit: f32| (leg * unit / LEG).ln().abs();
+    KNOWN_UNITS
+        .into_iter()
+        .filter(|(unit, _, least, most)| (*least..*most).contains(&(leg * unit)))
+        .min_by(|a, b| distance(a.0).total_cmp(&distance(b.0)))
+        .map_or((LEG / leg, None), |(unit, name, ..)| (unit, Some(name)))
 }
 
 /// Rotation from the file's axes to the house's in steps of 90 degrees, with the axes found; `None` if they agree or

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::bvh::BvhError;
 use crate::error::BuildError;
 
 /// Why a file could not be imported.
@@ -167,6 +168,12 @@ pub enum Refusal {
         /// Size of the file with its buffers.
         file_bytes: usize,
     },
+    /// Neither the name nor the content is of a format that is read.
+    #[error("is of no format that is read; those are glTF, GLB, VRM and BVH")]
+    UnknownFormat,
+    /// A BVH file is broken.
+    #[error("broken BVH at {0}")]
+    Bvh(#[from] BvhError),
     /// The result is no valid skeleton or clip.
     #[error(transparent)]
     Build(#[from] BuildError),

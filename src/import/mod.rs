@@ -4,7 +4,7 @@
 //! and clips are told apart by where their travel is. All importers share those steps.
 //!
 //! ```no_run
-//! let imported = throng::import::gltf::load("hero.glb")?;
+//! let imported = throng::import::load("hero.glb")?;
 //! for warning in &imported.report.warnings {
 //!     eprintln!("{warning}");
 //! }
@@ -14,25 +14,29 @@
 //! # Ok::<(), throng::import::ImportError>(())
 //! ```
 
+pub mod bvh;
 mod check;
 mod conventions;
 mod error;
 mod fold;
 pub mod gltf;
 mod inspect;
+mod load;
 mod mesh_space;
 mod motion;
 mod report;
 mod sidecar;
+mod stand;
 
 pub use error::{ImportError, Refusal};
 pub use inspect::{InspectedClip, InspectedJoint, Inspection, inspect};
+pub use load::{Format, LoadOptions, load, load_with};
 pub use report::{Conversion, ImportReport, Warning};
 pub use sidecar::{FootMarks, Mark, Sidecar};
 
 use self::report::Warnings;
 use crate::clip::RawClip;
-use crate::rig::{RawCharacter, RoleMap, roles_from_names};
+use crate::rig::{RawCharacter, RoleMap, RoleProposal, roles_from_names};
 
 /// What a file holds, in metres, +Y up, +Z forward.
 #[derive(Clone, Debug, Default)]
@@ -47,12 +51,42 @@ pub struct Imported {
     pub report: ImportReport,
 }
 
+/// How long a unit of a format is.
+#[derive(Clone, Copy, Debug)]
+enum Units {
+    /// By the format; only what cannot be is converted.
+    Metres,
+    /// The format does not say.
+    Guessed,
+    /// The caller says: metres.
+    Given(f32),
+}
+
+/// What a reader knows about its format or its file.
+#[derive(Debug)]
+struct Plan {
+    units: Units,
+    /// From the file's axes to the house's; `None`: by the roles.
+    axes: Option<glam::Quat>,
+    /// Known without asking for names.
+    roles: Option<RoleProposal>,
+    /// The file's rest pose says nothing about where the body stands.
+    stand: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { units: Units::Metres, axes: None, roles: None, stand: false }
+    }
+}
+
 /// The steps that follow decoding, the same for every format.
 fn finish(
     mut character: RawCharacter,
     mut clips: Vec<RawClip>,
     mut report: ImportReport,
     mut warnings: Warnings,
+    plan: Plan,
 ) -> Result<Imported, Refusal> {
     check::check(&character, &clips)?;
     let mut names = character.skeleton.joints.iter().map(|joint| joint.name.as_str()).collect::<Vec<_>>();
@@ -68,10 +102,16 @@ fn finish(
         warnings.push(Warning::DuplicateNames { names });
     }
     fold::fold_scale(&mut character, &mut clips, &mut warnings);
-    let proposal = roles_from_names(&character.skeleton);
+    let proposal = plan.roles.clone().unwrap_or_else(|| roles_from_names(&character.skeleton));
     report.roles = proposal.report;
     let roles = proposal.map;
-    report.conversion = conventions::convert(&mut character, &mut clips, &roles, &mut warnings);
+    report.conversion = conventions::convert(&mut character, &mut clips, &roles, &plan, &mut warnings);
+    if plan.stand {
+        report.lift = stand::stand(&mut character.skeleton, &roles, &mut clips);
+        if report.lift != 0.0 {
+            warnings.push(Warning::Lifted { by: report.lift });
+        }
+    }
     report.mesh_space = mesh_space::align(&mut character);
     motion::classify(&character.skeleton, &roles, &mut clips, &mut warnings);
     check::check(&character, &clips)?;

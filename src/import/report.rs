@@ -5,6 +5,7 @@ use std::fmt;
 use glam::{Mat4, Quat};
 
 use super::Sidecar;
+use super::bvh::{BvhReport, PositionReason};
 use crate::rig::RoleReport;
 
 /// Everything that an import did to a file's content.
@@ -14,7 +15,9 @@ pub struct ImportReport {
     pub warnings: Vec<Warning>,
     /// Turn and scale from the file's axes and units to the house's.
     pub conversion: Conversion,
-    /// glTF node of each joint.
+    /// How far everything was lifted after that, metres: the ground of the file was that much below its origin.
+    pub lift: f32,
+    /// glTF node of each joint; of other formats, the joint's place in the file.
     pub nodes: Vec<usize>,
     /// True for joints that no skin lists: ancestors and nodes between joints.
     pub virtual_joints: Vec<bool>,
@@ -25,6 +28,8 @@ pub struct ImportReport {
     pub sidecars: Vec<Sidecar>,
     /// How the roles were found.
     pub roles: RoleReport,
+    /// What a BVH file said and how it was read.
+    pub bvh: Option<BvhReport>,
 }
 
 /// Warnings while they are collected. A damaged file can give cause for any number of them; a user reads a few.
@@ -142,6 +147,20 @@ pub enum Warning {
     KeysDropped { clip: String, keys: usize },
     /// The ground speed of an in-place cycle was estimated from its stance feet, metres per second.
     SpeedEstimated { clip: String, speed: f32 },
+    /// Neither the file nor its format says how long a unit is: this many metres were taken.
+    UnitsGuessed { scale: f32, leg: f32, unit: Option<&'static str> },
+    /// Position channels and OFFSET of one joint: how they were read, where that makes a difference.
+    PositionsRead { added: bool, reason: PositionReason },
+    /// OFFSET lines with more than three numbers; the first three count.
+    LongOffsets { joints: usize },
+    /// More or fewer frames than announced.
+    FrameCount { declared: usize, found: usize },
+    /// The pose without any rotation does not stand; that of this frame is the rest pose.
+    RestFromFrame { frame: usize },
+    /// The feet were that far below the origin, metres; everything was lifted onto the ground.
+    Lifted { by: f32 },
+    /// Frame 0 is a pose for calibration, and the clip starts behind it.
+    CalibrationFrame,
     /// There were more warnings than are kept.
     More { count: usize },
 }
@@ -251,6 +270,41 @@ impl fmt::Display for Warning {
             }
             Self::KeysDropped { clip, keys } => {
                 write!(f, "{keys} keys of clip {clip:?} whose time does not rise were dropped")
+            }
+            Self::UnitsGuessed { scale, leg, unit: Some(unit) } => {
+                write!(f, "units taken for {unit}: a leg of {leg} units is one of {:.2} m", leg * scale)
+            }
+            Self::UnitsGuessed { scale, leg, unit: None } => write!(
+                f,
+                "no unit of length makes a leg of {leg} units an adult's; scaled by {scale} to {:.2} m",
+                leg * scale
+            ),
+            Self::PositionsRead { added, reason } => {
+                let how = if *added { "are added to" } else { "replace" };
+                let why = match reason {
+                    PositionReason::NoDifference => "which makes no difference",
+                    PositionReason::Asked => "as asked for",
+                    PositionReason::Restated => "since those below the root restate it",
+                    PositionReason::Deltas => "since those below the root stay near zero",
+                    PositionReason::Ground => "since so the body stands nearer to the ground",
+                    PositionReason::Usual => "as with most tools; nothing in the file tells",
+                };
+                write!(f, "position channels {how} the OFFSET of their joint, {why}")
+            }
+            Self::LongOffsets { joints } => {
+                write!(f, "{joints} OFFSET lines have more than three numbers; the first three count")
+            }
+            Self::FrameCount { declared, found } => {
+                write!(f, "the file announces {declared} frames and has {found}; those are taken")
+            }
+            Self::RestFromFrame { frame } => {
+                write!(f, "without rotations the body does not stand; the rest pose is that of frame {frame}")
+            }
+            Self::Lifted { by } => {
+                write!(f, "lifted by {by:.2} m: the feet were that far below the origin")
+            }
+            Self::CalibrationFrame => {
+                f.write_str("frame 0 is a pose for calibration; the clip starts at frame 1")
             }
             Self::More { count } => write!(f, "{count} more warnings"),
             Self::SpeedEstimated { clip, speed } => {

@@ -116,6 +116,18 @@ fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     })
 }
 
+/// Gives the clips of a file the contacts of the `NAME.contacts.json` beside it, if there is one.
+pub(super) fn apply_beside(path: &Path, imported: &mut Imported) -> Result<(), ImportError> {
+    let sidecar = path.with_extension("contacts.json");
+    if sidecar.is_file() {
+        for contacts in Sidecar::load_all(&sidecar)? {
+            contacts.apply(imported).map_err(|kind| refuse(&sidecar, kind))?;
+            imported.report.sidecars.push(contacts);
+        }
+    }
+    Ok(())
+}
+
 impl Sidecar {
     /// Reads a contacts file of one clip.
     ///
@@ -193,7 +205,9 @@ impl Sidecar {
     /// # Errors
     /// [`Refusal::Sidecar`] if there is no such clip.
     pub fn apply(&self, imported: &mut Imported) -> Result<(), Refusal> {
-        let Some(clip) = imported.clips.iter_mut().find(|clip| clip.name == self.clip) else {
+        // Formats of one clip have no name for it.
+        let only = imported.clips.len() == 1 && self.clip == "motion";
+        let Some(clip) = imported.clips.iter_mut().find(|clip| only || clip.name == self.clip) else {
             let names = imported.clips.iter().map(|clip| clip.name.as_str()).take(8).collect::<Vec<_>>();
             return Err(Refusal::Sidecar(format!(
                 "there is no clip {:?}; the file has {}",

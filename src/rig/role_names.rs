@@ -144,12 +144,15 @@ impl<'a> Finder<'a> {
         let s = Some(side);
         let (thighs, legs, shins) =
             (self.named(Part::Thigh, s), self.named(Part::Leg, s), self.named(Part::Shin, s));
+        let hips = self.named(Part::HipJoint, s);
         let chain = self
             .pair(&thighs, &shins)
             .or_else(|| self.pair(&thighs, &legs))
-            .or_else(|| self.pair(&legs, &shins));
+            .or_else(|| self.pair(&legs, &shins))
+            .or_else(|| self.pair(&hips, &shins))
+            .or_else(|| self.pair(&hips, &legs));
         let Some((thigh, shin)) = chain else {
-            self.set(Role::Thigh(side), thighs.first().copied(), Confidence::NameOnly);
+            self.set(Role::Thigh(side), thighs.first().or(hips.first()).copied(), Confidence::NameOnly);
             return;
         };
         self.set(Role::Thigh(side), Some(thigh), Confidence::Confirmed);
@@ -178,8 +181,10 @@ impl<'a> Finder<'a> {
         self.set(Role::Forearm(side), Some(forearm), Confidence::Confirmed);
         let hand = (0..3).find_map(|rank| self.nearest_below(forearm, &self.named(Part::Hand(rank), s)));
         self.set(Role::Hand(side), hand, Confidence::Confirmed);
-        let girdle = self.named(Part::Clavicle, s).into_iter().chain(shoulders);
-        let clavicle = girdle.filter(|&c| self.below(arm, c)).max_by_key(|&c| self.depth(c));
+        let girdle = |joints: Vec<u16>| {
+            joints.into_iter().filter(|&c| self.below(arm, c)).max_by_key(|&c| self.depth(c))
+        };
+        let clavicle = girdle(self.named(Part::Clavicle, s)).or_else(|| girdle(shoulders));
         self.set(Role::Clavicle(side), clavicle, Confidence::Confirmed);
     }
 
@@ -219,8 +224,14 @@ impl<'a> Finder<'a> {
             (_, true) => Confidence::PlaceOnly,
         };
         self.set(Role::Hips, hips, confidence);
-        let above_hips = |joint: u16, finder: &Self| match hips {
-            Some(hips) => finder.below(joint, hips),
+        // Where the spine hangs beside the hips, on what both hang on, that carries the body.
+        let base = hips.and_then(|hips| {
+            let carries = |&base: &u16| spines.iter().any(|&spine| self.below(spine, base));
+            let mut bases = std::iter::once(hips).chain(self.parent(hips));
+            Some(bases.find(carries).unwrap_or(hips))
+        });
+        let above_hips = |joint: u16, finder: &Self| match base {
+            Some(base) => finder.below(joint, base),
             None => true,
         };
         // The spine is one chain: the joints of such names on the way up from neck, head, or the last of them.

@@ -18,6 +18,8 @@ pub(super) enum Part {
     Hand(u8),
     Finger(Digit),
     Thigh,
+    /// The thigh of rigs that have no other word for it; else a joint between hips and thigh.
+    HipJoint,
     /// Shin below a thigh, or the thigh of rigs that have a knee.
     Leg,
     Shin,
@@ -36,8 +38,16 @@ pub(super) struct Guess {
 /// Reads a name: Mixamo, Unreal, Unity and VRM, Rigify (`DEF-`), Biped, DAZ, CMU, and `.L`, `_l`, `Left` spellings.
 /// `None` for ends, controls, and whatever is not part of a humanoid body.
 pub(super) fn guess(name: &str) -> Option<Guess> {
+    // Rigs made by code put helpers before joints and mark them so.
+    if name.starts_with("__") {
+        return None;
+    }
     let words = words(name);
-    if words.iter().any(|word| NOT_A_PART.contains(&word.as_str())) {
+    let small_of = |at: usize| at > 0 && ["lower", "upper"].contains(&words[at - 1].as_str());
+    let no_part = |(at, word): (usize, &String)| {
+        NOT_A_PART.contains(&word.as_str()) && !(word == "back" && small_of(at))
+    };
+    if words.iter().enumerate().any(no_part) || one_of_five_toes(&words) {
         return None;
     }
     let mut side = None;
@@ -57,7 +67,7 @@ pub(super) fn guess(name: &str) -> Option<Guess> {
     let middle = matches!(part, Part::Hips | Part::Spine | Part::Neck | Part::Head);
     match (middle, side) {
         // Some rigs call the thigh joint "LeftHip".
-        (true, Some(_)) if part == Part::Hips && key == "hip" => Some(Guess { part: Part::Thigh, side }),
+        (true, Some(_)) if part == Part::Hips && key == "hip" => Some(Guess { part: Part::HipJoint, side }),
         (true, Some(_)) | (false, None) => None,
         _ => Some(Guess { part, side }),
     }
@@ -159,7 +169,7 @@ fn part(key: &str, words: &[String]) -> Option<Part> {
         "shoulder" => Part::Shoulder,
         "clavicle" | "collar" | "collarbone" => Part::Clavicle,
         "upperarm" | "arm" | "uparm" | "shldr" | "shldrbend" => Part::UpperArm,
-        "forearm" | "lowerarm" | "lowarm" | "elbow" | "forearmbend" => Part::Forearm,
+        "forearm" | "lowerarm" | "lowarm" | "loarm" | "elbow" | "forearmbend" => Part::Forearm,
         "hand" => Part::Hand(0),
         // Palm bones of single fingers are numbered.
         "palm" if !words.iter().any(|word| word.chars().all(|c| c.is_ascii_digit())) => Part::Hand(1),
@@ -167,11 +177,19 @@ fn part(key: &str, words: &[String]) -> Option<Part> {
         "finger" => Part::Finger(biped_digit(words)?),
         "thigh" | "upleg" | "upperleg" | "thighbend" => Part::Thigh,
         "leg" => Part::Leg,
-        "shin" | "calf" | "lowerleg" | "lowleg" | "knee" => Part::Shin,
+        "shin" | "calf" | "lowerleg" | "lowleg" | "loleg" | "knee" => Part::Shin,
         "foot" | "ankle" => Part::Foot,
         "toe" | "toes" | "ball" | "footthumb" | "football" => Part::Toe,
         _ => return None,
     })
+}
+
+/// Toes that are counted, and their bones as well (`toe4-2`), are five, and none of them is the ball of the foot.
+fn one_of_five_toes(words: &[String]) -> bool {
+    let numbers = |at: usize| {
+        words[at + 1..].iter().take_while(|word| word.chars().all(|c| c.is_ascii_digit())).count()
+    };
+    words.iter().position(|word| word == "toe").is_some_and(|at| numbers(at) >= 2)
 }
 
 /// Biped numbers its fingers: `Finger0` is the thumb, `Finger21` the second bone of the middle finger.
@@ -269,7 +287,12 @@ mod tests {
             ("upperleg.l", Thigh, left),
             ("LeftForeArmRoll", Twist(Limb::Forearm), left),
             ("thigh.l_Armature", Thigh, left),
-            ("LeftHip", Thigh, left),
+            ("LeftHip", HipJoint, left),
+            ("LHipJoint", HipJoint, left),
+            ("LowerBack", Spine, None),
+            ("LoArm_L", Forearm, left),
+            ("l_low_leg", Shin, left),
+            ("Bip01 L Toe0", Toe, left),
             ("Wrist_L", Hand(2), left),
         ] {
             assert_eq!(guess(name), Some(Guess { part, side }), "{name}");
@@ -282,6 +305,10 @@ mod tests {
             "lButtock",
             "Palm2.L",
             "#7",
+            "__UpLeg_L",
+            "toe1-1.L",
+            "pelvis.L",
+            "leg_back.L",
             "",
             "Head_L",
         ] {

@@ -7,16 +7,16 @@ use super::scene::Scene;
 use super::terrain::{HALF_SIDE, TerrainKind};
 use crate::content::rng::Rng;
 use crate::crowd::{ClipId, Crowd, CrowdConfig, Play, WorldTransform};
-use crate::import::{Imported, Sidecar, gltf};
+use crate::import::{self, Imported, Sidecar};
 use crate::retarget::{BindSource, bind};
 use crate::rig::{ReferencePose, Rig, RigSource};
 
 /// Files to make a scene of.
 #[derive(Clone, Debug, Default)]
 pub struct UserFiles {
-    /// glTF or GLB with a skeleton.
+    /// File with a skeleton (glTF, GLB, VRM, BVH).
     pub character: PathBuf,
-    /// glTF or GLB with clips; the character's own are always there.
+    /// Files with clips; the character's own are always there.
     pub clips: Vec<PathBuf>,
     /// Contacts of clips, each naming its motion file; those beside a motion file are found without.
     pub contacts: Vec<PathBuf>,
@@ -116,7 +116,7 @@ impl UserFiles {
 
     /// A file with the contacts that lie beside it.
     fn load(&self, path: &Path, warnings: &mut Vec<String>) -> Result<Imported, StressError> {
-        let mut imported = gltf::load(path)?;
+        let mut imported = import::load(path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut sidecars: Vec<PathBuf> = std::fs::read_dir(folder)

@@ -29,9 +29,10 @@ pub fn facts(dir: &std::path::Path) -> serde_json::Map<String, Value> {
     }
 }
 
-/// Undoes the importer's change of axes and units.
+/// Undoes the importer's change of axes, units and ground.
 pub fn to_file_space(imported: &Imported, point: DVec3) -> DVec3 {
     let conversion = imported.report.conversion;
+    let point = point - DVec3::new(0.0, imported.report.lift.into(), 0.0);
     conversion.rotation.as_dquat().inverse() * point / f64::from(conversion.scale)
 }
 

@@ -23,7 +23,7 @@ use self::buffers::Buffers;
 use self::container::Document;
 use self::tree::{Selection, Tree};
 use super::report::Warnings;
-use super::{ImportError, ImportReport, Imported, Refusal, Sidecar, Warning, finish};
+use super::{ImportError, ImportReport, Imported, Plan, Refusal, Warning, finish};
 use crate::rig::{RawCharacter, RawSkin};
 
 /// What an import may let pass.
@@ -57,13 +57,7 @@ pub fn load_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Impo
     };
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut imported = read(&bytes, Some(base), name, options).map_err(refuse)?;
-    let sidecar = path.with_extension("contacts.json");
-    if sidecar.is_file() {
-        for contacts in Sidecar::load_all(&sidecar)? {
-            contacts.apply(&mut imported).map_err(|kind| ImportError { file: sidecar.clone(), kind })?;
-            imported.report.sidecars.push(contacts);
-        }
-    }
+    super::sidecar::apply_beside(path, &mut imported)?;
     Ok(imported)
 }
 
@@ -129,7 +123,7 @@ fn read(
     };
     let virtual_joints = selection.nodes.iter().map(|node| !listed.contains(node)).collect();
     let report = ImportReport { nodes: selection.nodes, virtual_joints, ..ImportReport::default() };
-    finish(character, clips, report, warnings)
+    finish(character, clips, report, warnings, Plan::default())
 }
 
 /// Without a skin, nodes without a mesh are the skeleton; but if beside meshes there are only lone ones, they are lamps

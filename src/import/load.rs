@@ -1,0 +1,77 @@
+//! Files of any format that is read.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::{ImportError, Imported, Refusal, bvh, gltf};
+
+/// What a caller knows better than a file, for every format.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoadOptions {
+    /// glTF, GLB and VRM.
+    pub gltf: gltf::ImportOptions,
+    /// BVH.
+    pub bvh: bvh::BvhOptions,
+}
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// glTF, GLB, VRM.
+    Gltf,
+    /// BVH.
+    Bvh,
+}
+
+/// How much of a file is looked at.
+const HEAD: u64 = 512;
+
+impl Format {
+    /// The format of a file's name, or else of how the file begins; `None` if neither tells.
+    pub fn detect(path: &Path, head: &[u8]) -> Option<Self> {
+        let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("gltf" | "glb" | "vrm" | "vrma") => return Some(Self::Gltf),
+            Some("bvh") => return Some(Self::Bvh),
+            _ => {}
+        }
+        let text = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(head).trim_ascii_start();
+        let begins =
+            |word: &str| text.get(..word.len()).is_some_and(|t| t.eq_ignore_ascii_case(word.as_bytes()));
+        if begins("HIERARCHY") {
+            Some(Self::Bvh)
+        } else if begins("glTF") || begins("{") {
+            Some(Self::Gltf)
+        } else {
+            None
+        }
+    }
+}
+
+/// Reads a character or motion file: glTF, GLB, VRM or BVH, by its extension, or else by how it begins. Contacts of
+/// `NAME.contacts.json` beside it come along.
+///
+/// # Errors
+/// [`ImportError`] with the file, the place in it and what would be right.
+pub fn load(path: impl AsRef<Path>) -> Result<Imported, ImportError> {
+    load_with(path, &LoadOptions::default())
+}
+
+/// [`load`] with options.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Imported, ImportError> {
+    let path = path.as_ref();
+    let refuse = |kind| ImportError { file: PathBuf::from(path), kind };
+    let mut head = Vec::new();
+    if Format::detect(path, &head).is_none() {
+        let file = std::fs::File::open(path).map_err(|error| refuse(error.into()))?;
+        file.take(HEAD).read_to_end(&mut head).map_err(|error| refuse(error.into()))?;
+    }
+    match Format::detect(path, &head) {
+        Some(Format::Gltf) => gltf::load_with(path, &options.gltf),
+        Some(Format::Bvh) => bvh::load_with(path, &options.bvh),
+        None => Err(refuse(Refusal::UnknownFormat)),
+    }
+}
