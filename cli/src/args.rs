@@ -242,7 +242,7 @@ pub struct RenderArgs {
 /// Options of `pack`.
 #[derive(Debug, Args)]
 pub struct PackArgs {
-    /// glTF or GLB files with clips.
+    /// Files with clips (glTF, GLB, VRM, BVH).
     #[arg(value_name = "FILE", required_unless_present = "builtin")]
     pub files: Vec<PathBuf>,
     /// Character that the clips are bound to: a file, or a built-in name [default: the first FILE's own, without one the
