@@ -123,7 +123,7 @@ impl SyncMarkers {
             let part = (at as usize).min(count - 1);
             let from = self.times[part];
             let to = self.times.get(part + 1).copied().unwrap_or(self.times[0] + self.duration);
-            (to - from).mul_add(at - part as f32, from)
+            from + (to - from) * (at - part as f32)
         };
         let time = if time >= self.duration { time - self.duration } else { time };
         if time < self.duration { time.max(0.0) } else { 0.0 }

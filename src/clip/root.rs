@@ -49,13 +49,8 @@ impl Planar {
     /// The constant twist that leads here in `seconds`; none where they are too few to tell. No twist turns a full
     /// circle and ends elsewhere: near such a turn it is bounded instead of exact.
     pub fn log(self, seconds: f32) -> Twist {
-        let (s, c) = sin_cos(self.yaw);
         // Inverse of the matrix [sinc, cosc; -cosc, sinc] that turns velocity into displacement.
-        let (a, b) = if self.yaw.abs() < 1e-3 {
-            (1.0 - self.yaw * self.yaw / 6.0, self.yaw / 2.0)
-        } else {
-            (s / self.yaw, (1.0 - c) / self.yaw)
-        };
+        let [a, b] = sinc_cosc(self.yaw);
         let d = (a * a + b * b).max(1e-6) * seconds;
         let twist = Twist {
             x: (a * self.x - b * self.z) / d,
@@ -87,9 +82,7 @@ impl Twist {
     /// Displacement after `seconds` at this twist.
     pub fn exp(self, seconds: f32) -> Planar {
         let yaw = self.yaw * seconds;
-        let (s, c) = sin_cos(yaw);
-        let (a, b) =
-            if yaw.abs() < 1e-3 { (1.0 - yaw * yaw / 6.0, yaw / 2.0) } else { (s / yaw, (1.0 - c) / yaw) };
+        let [a, b] = sinc_cosc(yaw);
         let (x, z) = (self.x * seconds, self.z * seconds);
         Planar { x: a * x + b * z, z: a * z - b * x, yaw }
     }
@@ -109,8 +102,17 @@ fn sin_cos(angle: f32) -> (f32, f32) {
     (2.0 * s * c, c * c - s * s)
 }
 
-/// Cycles of a loop that are passed one by one.
-const FEW_CYCLES: f64 = 16.0;
+/// `sin y / y` and `(1 - cos y) / y`; by series for small turns, where the difference would lose its digits.
+fn sinc_cosc(yaw: f32) -> [f32; 2] {
+    let y2 = yaw * yaw;
+    if y2 < 0.25 {
+        let a = 1.0 - y2 * (1.0 / 6.0 - y2 * (1.0 / 120.0 - y2 * (1.0 / 5040.0)));
+        let b = yaw * (0.5 - y2 * (1.0 / 24.0 - y2 * (1.0 / 720.0 - y2 * (1.0 / 40320.0))));
+        return [a, b];
+    }
+    let (s, c) = sin_cos(yaw);
+    [s / yaw, (1.0 - c) / yaw]
+}
 
 /// Root motion of one clip.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,28 +219,48 @@ impl RootMotion {
             return twist.exp(elapsed);
         }
         if !looping || self.duration <= 0.0 {
-            return self.at(from).inverse().then(self.at(from + elapsed));
+            let from = from.clamp(0.0, self.duration);
+            return self.way(from, elapsed.clamp(-from, self.duration - from));
+        }
+        // A step over many cycles takes no longer than one over few.
+        let (time, cycle) = (f64::from(from) + f64::from(elapsed), f64::from(self.duration));
+        let rounds = (time / cycle).floor();
+        if rounds == 0.0 {
+            return self.way(from, elapsed);
         }
         let whole = self.at(self.duration);
-        let mut to = from + elapsed;
-        let mut pose = self.at(from).inverse();
-        // A step over many cycles takes no longer than one over few.
-        let (time, cycle) = (f64::from(to), f64::from(self.duration));
-        if (time / cycle).abs() > FEW_CYCLES {
-            let count = time.div_euclid(cycle).abs() as u32;
-            let way = if time > 0.0 { whole } else { whole.inverse() };
-            return pose.then(way.times(count)).then(self.at(time.rem_euclid(cycle) as f32));
+        let count = (rounds.abs() - 1.0).min(f64::from(u32::MAX)) as u32;
+        let rest = (time - rounds * cycle) as f32;
+        if rounds > 0.0 {
+            self.way(from, self.duration - from).then(whole.times(count)).then(self.way(0.0, rest))
+        } else {
+            let back = whole.inverse().times(count);
+            self.way(from, -from).then(back).then(self.way(self.duration, rest - self.duration))
         }
-        while to > self.duration {
-            pose = pose.then(whole);
-            to -= self.duration;
+    }
+
+    /// Within the clip. Partial keys go by their twists, and by what is left of `elapsed`: differences of places or
+    /// times at either end are rounded, always to the same side if frames are as long as each other.
+    fn way(&self, from: f32, elapsed: f32) -> Planar {
+        if let Some(twist) = self.constant {
+            return twist.exp(elapsed);
         }
-        let back = whole.inverse();
-        while to < 0.0 {
-            pose = pose.then(back);
-            to += self.duration;
+        if elapsed < 0.0 {
+            return self.way((from + elapsed).max(0.0), -elapsed).inverse();
         }
-        pose.then(self.at(to))
+        let Some(step) = self.step() else { return Planar::default() };
+        let last = self.twists.len() - 1;
+        let key = |time: f32| ((time / step) as usize).min(last);
+        let (first, end) = (key(from), key(from + elapsed));
+        if first >= end {
+            return self.twists[first].exp(elapsed);
+        }
+        let begun = (first + 1) as f32 * step - from;
+        let mut way = self.twists[first].exp(begun);
+        if end > first + 1 {
+            way = way.then(self.keys[first + 1].inverse().then(self.keys[end]));
+        }
+        way.then(self.twists[end].exp(elapsed - begun - (end - first - 1) as f32 * step))
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn travel(block: &Block, lane: usize, slots: &[SlotClock], library: &
 /// (`moved` of a constant twist is the way between its ends), so only varying ones are folded here.
 fn place(slot: &SlotClock, rows: &ClipRows, lane: usize, part: f32) -> (f32, f32) {
     let (duration, cycle) = (slot.duration().0[lane], slot.cycle.0[lane]);
-    let time = slot.moved.0[lane].mul_add(part, slot.from.0[lane]);
+    let time = slot.from.0[lane] + slot.moved.0[lane] * part;
     if rows.ping_pong & (1 << lane) != 0 {
         if rows.varying & (1 << lane) == 0 {
             return (0.0, 1.0);
