@@ -12,8 +12,7 @@
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, PaletteFormat, Play, PoseHeader, Roots, Serial, Stage,
-    WorldTransform,
+    Crowd, CrowdConfig, FlatGround, Frame, PaletteFormat, Play, PoseHeader, Serial, WorldTransform,
 };
 use throng::lanes::Line;
 use throng::retarget::{BindSource, bind};
@@ -61,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let people = (0..40).map(|i| spawn(&mut crowd, i as f32 * 0.7)).collect::<Result<Vec<_>, _>>()?;
         let (mut gpu, mut ranges) = (GpuBuffer::default(), Vec::new());
         let ground = FlatGround::default();
-        let frame = Frame { dt: 1.0 / 60.0, roots: Roots::OnGround, ground: &ground, until: Stage::Palette };
+        let frame = Frame::new(1.0 / 60.0, &ground);
 
         // Everybody is new: one range holds all.
         crowd.frame(frame, &Serial)?;

@@ -1,7 +1,7 @@
 //! A hundred people walk for two seconds: one rig, one clip, flat ground.
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
-use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, Play, Roots, Serial, Stage, WorldTransform};
+use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, Play, Serial, WorldTransform};
 use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let ground = FlatGround { height: 0.0 };
     for _ in 0..120 {
-        let frame = Frame { dt: 1.0 / 60.0, roots: Roots::OnGround, ground: &ground, until: Stage::Palette };
+        let frame = Frame::new(1.0 / 60.0, &ground);
         crowd.frame(frame, &Serial)?;
     }
 

@@ -8,8 +8,7 @@ use glam::{Affine3A, Mat3, Vec3};
 use throng::clip::RawClip;
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlanes, Play, Roots, Serial, Stage,
-    WorldTransform,
+    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlanes, Play, Roots, Serial, WorldTransform,
 };
 use throng::retarget::{BindSource, bind};
 use throng::rig::{Rig, Role, Side};
@@ -75,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (id, walk) = (crowd.add_rig(rig.clone())?, crowd.add_clip(bound)?);
     let who = crowd.spawn(id, 0, WorldTransform::IDENTITY, &[Play::new(walk)])?;
     let step = |crowd: &mut Crowd, dt: f32, roots: Roots<'_>, ground: &dyn Ground| {
-        crowd.frame(Frame { dt, roots, ground, until: Stage::Palette }, &Serial)
+        crowd.frame(Frame { roots, ..Frame::new(dt, ground) }, &Serial)
     };
 
     // Over no ground the feet are left alone: every limb points where the source's points.

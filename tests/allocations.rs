@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
-    BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Play, Roots, Serial, Stage,
-    WorldTransform,
+    BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Play, Serial, WorldTransform,
 };
 use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;
@@ -89,12 +88,8 @@ fn run(executor: &dyn Executor) -> u64 {
         crowd.set_clips(handles[at], &plays[..1 + frame % 4]).expect("clips");
         let other = handles[(7 * frame) % handles.len()];
         crowd.teleport(other, WorldTransform::standing(frame as f32 * 0.01, 1.0, 0.0)).expect("teleport");
-        let frame = Frame {
-            dt: 1.0 / 60.0,
-            roots: Roots::OnGround,
-            ground: &FlatGround::default(),
-            until: Stage::Palette,
-        };
+        let ground = FlatGround::default();
+        let frame = Frame::new(1.0 / 60.0, &ground);
         crowd.frame(frame, executor).expect("frame");
         crowd.dirty_ranges(&mut dirty);
     }

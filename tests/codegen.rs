@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use throng::content::{self, BodyPlan, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Roots, Serial, SkinPalette, SkinnedMesh, Stage, WorldTransform,
+    Crowd, CrowdConfig, FlatGround, Frame, Serial, SkinPalette, SkinnedMesh, WorldTransform,
 };
 use throng::lanes::Simd;
 use throng::rig::Rig;
@@ -46,7 +46,7 @@ fn run_a_frame() {
     let rig = crowd.add_rig(Rig::build(&built.rig_source()).unwrap()).unwrap();
     let who = crowd.spawn(rig, 0, WorldTransform::IDENTITY, &[]).unwrap();
     let ground = FlatGround::default();
-    let frame = Frame { dt: 0.0, roots: Roots::OnGround, ground: &ground, until: Stage::Palette };
+    let frame = Frame::new(0.0, &ground);
     crowd.frame(frame, &Serial).unwrap();
     let mesh = SkinnedMesh::new(&built.character.meshes[0]).unwrap();
     let mut palette = SkinPalette::default();

@@ -11,7 +11,7 @@ use reference::terrain::Terrain;
 use throng::clip::{BoundClip, MotionKeys};
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, PaletteFormat, Play, Probes, Roots, Serial, Stage,
+    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, PaletteFormat, Play, Probes, Roots, Serial,
     WorldTransform,
 };
 use throng::lanes::{BLOCK, Row, Simd};
@@ -76,7 +76,7 @@ impl One {
     }
 
     fn frame(&mut self, dt: f32, roots: Roots<'_>, ground: &dyn Ground) {
-        self.crowd.frame(Frame { dt, roots, ground, until: Stage::Palette }, &Serial).expect("frame");
+        self.crowd.frame(Frame { roots, ..Frame::new(dt, ground) }, &Serial).expect("frame");
     }
 
     /// Rotation since the reference and position relative to the root, of each joint.
@@ -336,7 +336,7 @@ fn blending_stays_on_the_side_of_the_reference_pose() {
             Play::new(crowd.add_clip(bound).expect("clip"))
         });
         let handle = crowd.spawn(id, 0, WorldTransform::IDENTITY, &plays).expect("spawn");
-        let frame = Frame { dt: 0.0, roots: Roots::Free, ground: &Terrain::Nothing, until: Stage::Palette };
+        let frame = Frame { roots: Roots::Free, ..Frame::new(0.0, &Terrain::Nothing) };
         crowd.frame(frame, &Serial).expect("frame");
         let matrix = decode(PaletteFormat::Mat3x4, crowd.pose(handle).expect("alive").1, 1, 1.0);
         matrix.y_axis.z.atan2(matrix.y_axis.y).to_degrees()
@@ -377,7 +377,7 @@ fn the_order_of_clips_does_not_matter_to_a_bit() {
             handles.push(crowd.spawn(id, 0, WorldTransform::IDENTITY, &plays).expect("spawn"));
         }
     }
-    let frame = Frame { dt: 0.02, roots: Roots::Free, ground: &Terrain::Nothing, until: Stage::Palette };
+    let frame = Frame { roots: Roots::Free, ..Frame::new(0.02, &Terrain::Nothing) };
     crowd.frame(frame, &Serial).expect("frame");
     let first = crowd.pose(handles[0]).expect("alive").1;
     for &handle in &handles {
@@ -545,7 +545,7 @@ fn bad_ground_stays_with_one_character() {
             })
             .collect();
         for _ in 0..5 {
-            let frame = Frame { dt: 0.02, roots: Roots::OnGround, ground, until: Stage::Palette };
+            let frame = Frame::new(0.02, ground);
             crowd.frame(frame, &Serial).expect("frame");
         }
         handles.iter().map(|&handle| crowd.pose(handle).expect("alive").1.to_vec()).collect()
@@ -598,8 +598,7 @@ fn bad_input_is_refused_and_changes_nothing() {
         assert!(crowd.set_transform(handle, bad).is_err());
         assert!(crowd.teleport(handle, bad).is_err());
         // From a host's array it is left out.
-        let frame =
-            Frame { dt: 0.01, roots: Roots::Host(&[bad]), ground: &Terrain::Nothing, until: Stage::Palette };
+        let frame = Frame { roots: Roots::Host(&[bad]), ..Frame::new(0.01, &Terrain::Nothing) };
         crowd.frame(frame, &Serial).expect("frame");
         assert_eq!(crowd.transform(handle).expect("alive"), WorldTransform::IDENTITY);
     }
@@ -616,7 +615,7 @@ fn bad_input_is_refused_and_changes_nothing() {
     assert!(crowd.set_clips(handle, &[play; 5]).is_err());
     assert!(crowd.spawn(id, 1, WorldTransform::IDENTITY, &[play]).is_err());
     for dt in [f32::NAN, -0.1, f32::INFINITY] {
-        let frame = Frame { dt, roots: Roots::Free, ground: &Terrain::Nothing, until: Stage::Palette };
+        let frame = Frame { roots: Roots::Free, ..Frame::new(dt, &Terrain::Nothing) };
         assert!(crowd.frame(frame, &Serial).is_err());
     }
     assert_eq!(crowd.len(), 1);
@@ -662,7 +661,7 @@ fn every_topology_is_run() {
         let id = crowd.add_rig(Rig::build(&source).expect("rig")).expect("rig");
         handles.push(crowd.spawn(id, 0, WorldTransform::IDENTITY, &[]).expect("spawn"));
     }
-    let frame = Frame { dt: 0.5, roots: Roots::Free, ground: &Terrain::Nothing, until: Stage::Palette };
+    let frame = Frame { roots: Roots::Free, ..Frame::new(0.5, &Terrain::Nothing) };
     crowd.frame(frame, &Serial).expect("frame");
     for handle in handles {
         let (header, palette) = crowd.pose(handle).expect("alive");

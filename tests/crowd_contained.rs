@@ -8,7 +8,7 @@ use throng::clip::BoundClip;
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
     Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlane, HitPlanes, PROBES, PaletteFormat, Play,
-    Probes, Roots, Serial, Stage, WorldTransform,
+    Probes, Roots, Serial, WorldTransform,
 };
 use throng::lanes::Simd;
 use throng::retarget::{BindSource, bind};
@@ -61,7 +61,7 @@ impl People {
     }
 
     fn frame(&mut self, roots: Roots<'_>, ground: &dyn Ground) {
-        let frame = Frame { dt: DT, roots, ground, until: Stage::Palette };
+        let frame = Frame { roots, ..Frame::new(DT, ground) };
         self.crowd.frame(frame, &Serial).expect("frame");
     }
 
@@ -291,7 +291,7 @@ fn a_frame_of_no_possible_length_is_refused_and_changes_nothing() {
         people.frame(Roots::OnGround, &LEVEL);
     }
     for dt in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1e-45, -1.0, 10.001, f32::MAX] {
-        let frame = Frame { dt, roots: Roots::OnGround, ground: &LEVEL, until: Stage::Palette };
+        let frame = Frame::new(dt, &LEVEL);
         let error = ill.crowd.frame(frame, &Serial).expect_err("refused").to_string();
         assert!(error.contains("dt"), "{error}");
         for who in 0..PEOPLE {

@@ -54,7 +54,7 @@ fn people() -> People {
 }
 
 fn frame<'a>(ground: &'a dyn Ground, until: Stage) -> Frame<'a> {
-    Frame { dt: DT, roots: Roots::OnGround, ground, until }
+    Frame { until, ..Frame::new(DT, ground) }
 }
 
 /// Bits of everything that comes out.

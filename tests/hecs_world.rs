@@ -2,9 +2,7 @@
 #![cfg(feature = "hecs")]
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
-use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Handle, Play, Roots, Serial, Stage, WorldTransform,
-};
+use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, Handle, Play, Roots, Serial, WorldTransform};
 use throng::lod::{Character, Crossing, Reader, RootMotion, write_back};
 use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;
@@ -29,7 +27,7 @@ fn walkers(count: usize) -> (Crowd, Vec<Handle>, f32) {
 
 fn frame(crowd: &mut Crowd, roots: Roots<'_>) {
     let ground = FlatGround::default();
-    crowd.frame(Frame { dt: 1.0 / 30.0, roots, ground: &ground, until: Stage::Palette }, &Serial).unwrap();
+    crowd.frame(Frame { roots, ..Frame::new(1.0 / 30.0, &ground) }, &Serial).unwrap();
 }
 
 #[test]

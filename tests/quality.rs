@@ -75,7 +75,7 @@ fn beside_the_ground(off: f32, hold: bool) -> Quality {
     let mut harness = Harness::new(&scene, 16).unwrap();
     for _ in 0..240 {
         let roots = if hold { Roots::Host(&places) } else { Roots::OnGround };
-        let frame = Frame { dt: DT, roots, ground: &ground, until: Stage::Palette };
+        let frame = Frame { roots, ..Frame::new(DT, &ground) };
         scene.crowd.frame(frame, &Serial).unwrap();
         harness.observe(&scene).unwrap();
     }

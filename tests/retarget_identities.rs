@@ -10,7 +10,7 @@ use reference::random::Rng;
 use reference::terrain::Terrain;
 use throng::clip::{Curve, Interpolation, JointTracks, RawClip, RootSource};
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
-use throng::crowd::{Crowd, CrowdConfig, Frame, PaletteFormat, Play, Roots, Serial, Stage, WorldTransform};
+use throng::crowd::{Crowd, CrowdConfig, Frame, PaletteFormat, Play, Roots, Serial, WorldTransform};
 use throng::retarget::{BindSource, bind, motion_keys};
 use throng::rig::{
     NO_PARENT, RawCharacter, RawJoint, RawSkeleton, ReferencePose, Rig, RigSource, RoleMap, Sole, Transform,
@@ -132,7 +132,7 @@ fn palette_of(rig: &Rig, source: BindSource<'_>, clip: &RawClip, time: f32) -> V
     let clip = crowd.add_clip(bound).expect("clip");
     let play = Play { time, speed: 0.0, ..Play::new(clip) };
     let handle = crowd.spawn(id, 0, WorldTransform::IDENTITY, &[play]).expect("spawn");
-    let frame = Frame { dt: 0.01, roots: Roots::Free, ground: &Terrain::Nothing, until: Stage::Palette };
+    let frame = Frame { roots: Roots::Free, ..Frame::new(0.01, &Terrain::Nothing) };
     crowd.frame(frame, &Serial).expect("frame");
     let (_, palette) = crowd.pose(handle).expect("alive");
     let entries = rig.skins()[0].entries().len();

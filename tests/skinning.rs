@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
     Crowd, CrowdConfig, Frame, HitPlanes, PaletteFormat, Play, Roots, Serial, SkinPalette, SkinnedMesh,
-    Stage, WorldTransform,
+    WorldTransform,
 };
 use throng::error::BuildError;
 use throng::lanes::{Isa, Mode, Simd};
@@ -231,7 +231,7 @@ fn all_palette_formats_skin_alike() {
         let play = Play { time: 0.3, ..Play::new(clip) };
         let handle = crowd.spawn(id, skins, WorldTransform::IDENTITY, &[play]).unwrap();
         let nothing = HitPlanes { planes: &[] };
-        let frame = Frame { dt: 0.1, roots: Roots::Free, ground: &nothing, until: Stage::Palette };
+        let frame = Frame { roots: Roots::Free, ..Frame::new(0.1, &nothing) };
         crowd.frame(frame, &Serial).unwrap();
         let mut palette = SkinPalette::default();
         let range = crowd.palette_range(id, skins).unwrap();

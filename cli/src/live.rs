@@ -2,8 +2,7 @@
 
 use glam::{Mat4, Quat, Vec3, Vec4};
 use throng::crowd::{
-    Crowd, CrowdConfig, Frame, Ground, Handle, PaletteFormat, Play, PoseHeader, Roots, Serial, Stage,
-    WorldTransform,
+    Crowd, CrowdConfig, Frame, Ground, Handle, PaletteFormat, Play, PoseHeader, Serial, WorldTransform,
 };
 use throng::error::BuildError;
 use throng::retarget::{BindSource, bind};
@@ -66,7 +65,7 @@ impl<'a> Live<'a> {
 
     /// One frame.
     pub fn step(&mut self, dt: f32) -> Result<(), Failure> {
-        let frame = Frame { dt, roots: Roots::OnGround, ground: self.ground, until: Stage::Palette };
+        let frame = Frame::new(dt, self.ground);
         self.crowd.frame(frame, &Serial).map_err(|error| Failure::Engine(error.to_string()))
     }
 

@@ -25,6 +25,9 @@ pub const MAX_CLIPS: usize = 4;
 /// Rows of a block that hold one value per character, playback apart.
 const ROWS: usize = 24 + 5 * MAX_FEET;
 
+/// Masks that a lane takes along.
+const FLAGS: usize = 5;
+
 /// Values of one clip slot that are rows.
 const CLIP_ROWS: usize = 4;
 /// And those that are a bit per lane.
@@ -138,6 +141,10 @@ pub(crate) struct Block {
     pub layered: u16,
     /// Lanes whose transition has come to its end: its memory can be taken back.
     pub settled: u16,
+    /// Lanes whose pose is overdue: they have none yet, or missed a turn because nobody saw them.
+    pub stale: u16,
+    /// Lanes that the last frame wrote.
+    pub written: u16,
     pub characters: [u32; BLOCK],
     pub rigs: [u16; BLOCK],
     pub skins: [u16; BLOCK],
@@ -177,6 +184,8 @@ impl Default for Block {
             transitions: 0,
             layered: 0,
             settled: 0,
+            stale: 0,
+            written: 0,
             characters: [u32::MAX; BLOCK],
             rigs: [0; BLOCK],
             skins: [0; BLOCK],
@@ -209,8 +218,8 @@ pub(crate) struct Lane {
     pub skin: u16,
     pub token: Option<SlotToken>,
     pub rare: Option<Box<Rare>>,
-    /// `fading`, `transitions`, `layered`, `settled`.
-    flags: [bool; 4],
+    /// See [`Block::flags`].
+    flags: [bool; FLAGS],
     clips: [LaneClip; MAX_CLIPS],
     rows: [f32; ROWS],
 }
@@ -298,8 +307,8 @@ impl Block {
         ]
     }
 
-    fn flags(&mut self) -> [&mut u16; 4] {
-        [&mut self.fading, &mut self.transitions, &mut self.layered, &mut self.settled]
+    fn flags(&mut self) -> [&mut u16; FLAGS] {
+        [&mut self.stale, &mut self.fading, &mut self.transitions, &mut self.layered, &mut self.settled]
     }
 
     /// Takes a lane out; the lane is dead afterwards and holds harmless values.
@@ -315,13 +324,14 @@ impl Block {
         let rows = self.rows().map(|row| row.0[lane]);
         let flags = self.flags().map(|mask| *mask & (1 << lane) != 0);
         self.live &= !(1 << lane);
+        self.written &= !(1 << lane);
         let dead = Lane {
             character: u32::MAX,
             rig,
             skin,
             token: None,
             rare: None,
-            flags: [false; 4],
+            flags: [false; FLAGS],
             clips: LaneClip::EMPTY,
             rows: DEAD,
         };
@@ -394,6 +404,11 @@ impl Lane {
         self.rows[3..7].copy_from_slice(&transform.rotation);
     }
 
+    /// Lets the lane have a pose in the next frame.
+    pub fn make_stale(&mut self) {
+        self.flags[0] = true;
+    }
+
     /// A new character, standing at the origin without clips.
     pub fn new(character: u32, rig: u16, skin: u16, token: SlotToken, leg: f32) -> Self {
         let mut rows = DEAD;
@@ -404,7 +419,7 @@ impl Lane {
             skin,
             token: Some(token),
             rare: None,
-            flags: [false; 4],
+            flags: [true, false, false, false, false],
             clips: LaneClip::EMPTY,
             rows,
         }

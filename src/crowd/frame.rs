@@ -3,14 +3,17 @@
 use arrayvec::ArrayVec;
 
 use super::block::{Block, MixedRows};
+use super::due::{Held, Visibility, due};
 use super::events::EventSink;
 use super::executor::{Executor, MAX_JOBS};
 use super::ground::Ground;
 use super::library::Library;
 use super::output::{PackedSkin, PaletteFormat};
 use super::scratch::Scratch;
+use super::stages::sample::Joints;
 use super::stages::{Proportions, advance, feet, inertia, model, palette, sample};
 use super::store::{WorldTransform, place::Openings};
+use super::tier::{TIERS, Tier, TierConfig};
 use crate::lanes::{
     BLOCK, Lanes, Line, LineTargets, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence,
 };
@@ -77,13 +80,15 @@ pub struct Frame<'a> {
     pub ground: &'a dyn Ground,
     /// Last stage that is run.
     pub until: Stage,
+    /// Whom anybody sees.
+    pub visible: Visibility<'a>,
 }
 
 impl<'a> Frame<'a> {
-    /// All stages, root motion moving the roots over the ground.
+    /// All stages, root motion moving the roots over the ground, everybody seen.
     #[must_use]
     pub fn new(dt: f32, ground: &'a dyn Ground) -> Self {
-        Self { dt, roots: Roots::OnGround, ground, until: Stage::Palette }
+        Self { dt, roots: Roots::OnGround, ground, until: Stage::Palette, visible: Visibility::All }
     }
 }
 
@@ -91,6 +96,7 @@ impl<'a> Frame<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Cohort {
     pub topology: u16,
+    pub tier: Tier,
     pub blocks: Vec<Block>,
     /// Blocks with room.
     pub open: Openings,
@@ -107,6 +113,8 @@ pub(crate) struct TopologyData {
     /// Rows of mixed blocks that nobody uses, and how many there are in all.
     pub spare_rows: Vec<Box<MixedRows>>,
     pub rows_made: usize,
+    /// How many of the joints move, per tier.
+    pub kept: [usize; TIERS],
 }
 
 /// Constants of a rig that a frame reads.
@@ -117,6 +125,17 @@ pub(crate) struct RigData {
     pub skins: Vec<PackedSkin>,
     /// Number of its first skin among those of the topology.
     pub first_key: u32,
+    /// The same for tiers that move fewer joints than there are; empty for the others.
+    pub lesser: [Vec<PackedSkin>; TIERS],
+}
+
+impl RigData {
+    /// A skin as a tier writes it.
+    #[inline]
+    fn packed(&self, skin: u16, tier: Tier) -> &PackedSkin {
+        let skin = usize::from(skin);
+        self.lesser[tier as usize].get(skin).unwrap_or(&self.skins[skin])
+    }
 }
 
 /// What all jobs of a frame share.
@@ -124,6 +143,9 @@ pub(crate) struct Shared<'a> {
     pub simd: Simd,
     pub frame: Frame<'a>,
     pub time: f32,
+    /// Frames before this one.
+    pub number: u64,
+    pub tiers: [TierConfig; TIERS],
     pub format: PaletteFormat,
     pub stream: bool,
     pub prefetch: bool,
@@ -146,6 +168,9 @@ pub(crate) struct JobScratch {
 pub struct BlockJob<'a> {
     shared: &'a Shared<'a>,
     topology: usize,
+    tier: Tier,
+    /// Index of the first block in its cohort.
+    first: usize,
     /// Empty once it has run.
     blocks: &'a mut [Block],
     scratch: &'a mut JobScratch,
@@ -177,8 +202,11 @@ impl BlockJob<'_> {
     pub fn run(&mut self) {
         let data = &self.shared.topologies[self.topology];
         let _fence = Fence(self.shared.stream);
-        for block in core::mem::take(&mut self.blocks) {
-            run_block(self.shared, data, block, self.scratch);
+        let period = u64::from(self.shared.tiers[self.tier as usize].period);
+        for (at, block) in core::mem::take(&mut self.blocks).iter_mut().enumerate() {
+            // Neighbours take turns, so that every frame has as much to do.
+            let turn = (self.shared.number + (self.first + at) as u64).is_multiple_of(period);
+            run_block(self.shared, data, self.tier, turn, block, self.scratch);
         }
     }
 }
@@ -197,20 +225,22 @@ pub(crate) fn run(
         return;
     }
     // Four jobs per worker even out what the blocks of different topologies cost; one worker needs no cutting.
-    let most = MAX_JOBS - cohorts.len().min(MAX_JOBS / 2);
+    let runs = cohorts.iter().filter(|cohort| !cohort.blocks.is_empty()).count();
+    let most = MAX_JOBS - runs.min(MAX_JOBS / 2);
     let wanted = if workers == 1 { 1 } else { workers.saturating_mul(4).min(most) };
     let size = total.div_ceil(wanted).max(1);
-    let mut runs = cohorts
-        .iter_mut()
-        .flat_map(|cohort| cohort.blocks.chunks_mut(size).map(|blocks| (cohort.topology, blocks)));
+    let mut runs = cohorts.iter_mut().flat_map(|Cohort { topology, tier, blocks, .. }| {
+        let (topology, tier) = (*topology, *tier);
+        blocks.chunks_mut(size).enumerate().map(move |(at, blocks)| (topology, tier, at * size, blocks))
+    });
     // One batch, but for crowds of more topologies than there are jobs.
     loop {
         let jobs = scratch.iter_mut().zip(&mut runs);
         let mut jobs: ArrayVec<BlockJob<'_>, MAX_JOBS> = jobs
             .take(MAX_JOBS)
-            .map(|(scratch, (topology, blocks))| {
+            .map(|(scratch, (topology, tier, first, blocks))| {
                 scratch.events.topology = topology;
-                BlockJob { shared, topology: topology.into(), blocks, scratch }
+                BlockJob { shared, topology: topology.into(), tier, first, blocks, scratch }
             })
             .collect();
         let count = jobs.len();
@@ -238,7 +268,15 @@ impl Drop for Lent<'_> {
     }
 }
 
-fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratch: &mut JobScratch) {
+fn run_block(
+    shared: &Shared<'_>,
+    data: &TopologyData,
+    tier: Tier,
+    turn: bool,
+    block: &mut Block,
+    scratch: &mut JobScratch,
+) {
+    block.written = 0;
     if block.live == 0 {
         return;
     }
@@ -257,19 +295,28 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
     if until < Stage::Sample {
         return;
     }
+    let due = due(block, turn, frame.visible);
+    let on_ground = matches!(frame.roots, Roots::OnGround);
+    if due == 0 {
+        if on_ground && until >= Stage::Feet {
+            feet::ground_only(simd, frame.ground, block, &mut scratch.pose);
+        }
+        return;
+    }
     if until >= Stage::Feet {
         frame.ground.approach(&block.position[0], &block.position[2]);
     }
     let pose = &mut scratch.pose;
-    let joints = data.topology.len();
+    let joints = Joints { all: data.topology.len(), kept: data.kept[tier as usize] };
     let far = shared.prefetch && library.bytes() > FAR_FROM;
-    sample::sample(simd, block, library, joints, far, pose);
-    if block.transitions != 0 {
+    sample::sample(simd, block, library, joints, due, far, pose);
+    if block.transitions & due != 0 {
         inertia::inertia(simd, block, &data.plan, joints, pose);
     }
     if until < Stage::Feet {
         return;
     }
+    let held = (due != block.live).then(|| Held::of(block));
     let mixed = block.mixed.take();
     let mut lent = Lent { block, mixed };
     let Lent { block, mixed } = &mut lent;
@@ -278,23 +325,28 @@ fn run_block(shared: &Shared<'_>, data: &TopologyData, block: &mut Block, scratc
         Some(rows) => Proportions::Mixed(rows),
         None => Proportions::Shared { offsets: &rig.offsets, soles: &rig.soles },
     };
-    feet::probe(simd, &data.plan, proportions, block, pose);
-    frame.ground.probe(simd, &mut pose.probes);
-    if matches!(frame.roots, Roots::OnGround) {
-        feet::ground_root(simd, block, pose);
-    }
-    feet::solve(simd, &data.plan, block, pose);
-    let pass = model::ModelPass { topology: &data.topology, proportions };
-    if until == Stage::Palette
-        && let Some((rig, skin)) = block.shared_key()
-    {
-        // Model pass and palette in one go: see ARCHITECTURE.md, experiments.
-        write_key(shared, block, Some(pass), scratch, rig, skin);
-    } else if until >= Stage::Model {
-        model::model(simd, pass, pose);
-        if until == Stage::Palette {
-            write_mixed(shared, block, scratch);
+    if shared.tiers[tier as usize].feet {
+        feet::probe(simd, &data.plan, proportions, block, pose);
+        frame.ground.probe(simd, &mut pose.probes);
+        if on_ground {
+            feet::ground_root(simd, block, pose);
         }
+        feet::solve(simd, &data.plan, block, pose);
+    } else {
+        feet::leave(simd, frame.ground, on_ground, block, pose);
+    }
+    if until >= Stage::Model {
+        let pass = model::ModelPass { topology: &data.topology, kept: joints.kept, proportions };
+        if until == Stage::Palette {
+            write(shared, block, tier, due, pass, scratch);
+            block.written = due;
+            block.stale &= !due;
+        } else {
+            model::model(simd, pass, pose);
+        }
+    }
+    if let Some(held) = held {
+        held.put_back(block, due);
     }
 }
 
@@ -317,36 +369,52 @@ fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
     }
 }
 
-/// A block of several rigs or skins is written once per pair of them; lanes of the others go to the dump.
-fn write_mixed(shared: &Shared<'_>, block: &mut Block, scratch: &mut JobScratch) {
-    let mut done: ArrayVec<(u16, u16), BLOCK> = ArrayVec::new();
-    for lane in 0..BLOCK {
-        let key = (block.rigs[lane], block.skins[lane]);
-        if block.live & (1 << lane) != 0 && !done.contains(&key) {
-            write_key(shared, block, None, scratch, key.0, key.1);
-            done.push(key);
+/// Writes the lanes that are due. A block of several rigs or skins is written once per pair of them; other lanes go to
+/// the dump.
+fn write(
+    shared: &Shared<'_>,
+    block: &mut Block,
+    tier: Tier,
+    due: u16,
+    pass: model::ModelPass<'_>,
+    scratch: &mut JobScratch,
+) {
+    if let Some((rig, skin)) = block.shared_key() {
+        // Model pass and palette in one go: see ARCHITECTURE.md, experiments.
+        let packed = shared.rigs[usize::from(rig)].packed(skin, tier);
+        write_lanes(shared, block, due, Some(pass), packed, scratch);
+        return;
+    }
+    model::model(shared.simd, pass, &mut scratch.pose);
+    let mut left = due;
+    while left != 0 {
+        let first = left.trailing_zeros() as usize;
+        let key = (block.rigs[first], block.skins[first]);
+        let mut lanes = 0;
+        for lane in 0..BLOCK {
+            lanes |= u16::from((block.rigs[lane], block.skins[lane]) == key) << lane;
         }
+        let packed = shared.rigs[usize::from(key.0)].packed(key.1, tier);
+        write_lanes(shared, block, left & lanes, None, packed, scratch);
+        left &= !lanes;
     }
 }
 
-fn write_key(
+fn write_lanes(
     shared: &Shared<'_>,
     block: &mut Block,
+    lanes: u16,
     model: Option<model::ModelPass<'_>>,
+    packed: &PackedSkin,
     scratch: &mut JobScratch,
-    rig: u16,
-    skin: u16,
 ) {
     let JobScratch { pose, dump, .. } = scratch;
-    let packed = &shared.rigs[usize::from(rig)].skins[usize::from(skin)];
-    let lines = packed.lines as usize;
-    let mut spare = dump.chunks_exact_mut(lines);
-    let (rigs, skins, live) = (block.rigs, block.skins, block.live);
+    let mut spare = dump.chunks_exact_mut(packed.lines as usize);
     let header = header_rows(shared.time, block, pose);
     let mut lane = 0;
     let tokens: [&mut Option<SlotToken>; BLOCK] = block.tokens.each_mut();
     let out: [&mut [Line]; BLOCK] = tokens.map(|token| {
-        let own = live & (1 << lane) != 0 && rigs[lane] == rig && skins[lane] == skin;
+        let own = lanes & (1 << lane) != 0;
         lane += 1;
         match token {
             Some(token) if own => shared.writer.lines(token),

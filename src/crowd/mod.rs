@@ -1,6 +1,7 @@
 //! The crowd: blocks of 16 characters, the frame and its stages, the ground, and what comes out.
 
 mod block;
+mod due;
 mod events;
 mod executor;
 mod frame;
@@ -13,8 +14,10 @@ mod scratch;
 mod skinning;
 mod stages;
 mod store;
+mod tier;
 
 pub use block::MAX_CLIPS;
+pub use due::Visibility;
 pub use events::PassedEvent;
 #[cfg(feature = "rayon")]
 pub use executor::Rayon;
@@ -29,3 +32,4 @@ pub use store::{
     ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, Spawn, TransitionKind,
     WorldTransform, Wrap,
 };
+pub use tier::{TIERS, Tier, TierConfig};

@@ -6,7 +6,7 @@
 
 use crate::error::BuildError;
 use crate::lanes::Line;
-use crate::rig::{Rig, Skin};
+use crate::rig::{NO_PARENT, Rig, Skin};
 
 /// How skinning matrices are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -144,7 +144,9 @@ pub(crate) struct PackedEntry {
 }
 
 impl PackedSkin {
-    pub fn build(rig: &Rig, skin: &Skin, format: PaletteFormat) -> Result<Self, BuildError> {
+    /// `kept`: joints that move. The entry of any other is its nearest ancestor's among them, with the way from there to
+    /// the joint in the reference pose put into the constant: `T(x_a) R(G_a) [T(way) C_j]`.
+    pub fn build(rig: &Rig, skin: &Skin, kept: usize, format: PaletteFormat) -> Result<Self, BuildError> {
         let mut entries = Vec::with_capacity(skin.entries().len());
         for entry in skin.entries() {
             let (rotation, scale) = match (entry.rotation_scale, format) {
@@ -161,10 +163,11 @@ impl PackedSkin {
                 }
                 (given, _) => given.unwrap_or(([0.0, 0.0, 0.0, 1.0], 1.0)),
             };
+            let (joint, offset) = carried(rig, entry.joint, entry.offset, kept);
             entries.push(PackedEntry {
-                joint: entry.joint,
+                joint,
                 general: entry.general,
-                offset: entry.offset,
+                offset,
                 linear: entry.linear,
                 rotation,
                 scale,
@@ -188,6 +191,21 @@ impl PackedSkin {
         let lines = 1 + format.lines(skin.entries().len()) as u32;
         Ok(Self { range: range(rig, skin), entries, joints, lines })
     }
+}
+
+/// The nearest joint among the first `kept`, and the offset from there.
+fn carried(rig: &Rig, joint: u16, offset: [f32; 3], kept: usize) -> (u16, [f32; 3]) {
+    let mut sum = offset.map(f64::from);
+    let mut at = joint;
+    while usize::from(at) >= kept {
+        let way = rig.offsets()[usize::from(at)];
+        (0..3).for_each(|k| sum[k] += f64::from(way[k]));
+        at = rig.topology().parents()[usize::from(at)];
+        if at == NO_PARENT {
+            return (joint, offset);
+        }
+    }
+    (at, sum.map(|c| c as f32))
 }
 
 /// No joint gets further from the root than all its bones stretched out, the pelvis at its reference place plus what

@@ -5,6 +5,7 @@ mod pack;
 pub(crate) mod place;
 mod playback;
 mod read;
+mod tiers;
 mod transitions;
 mod values;
 
@@ -16,6 +17,7 @@ use super::library::Library;
 use super::output::PackedSkin;
 use super::rare::Rare;
 use super::stages::feet::LegPlan;
+use super::tier::{TIERS, Tier, TierConfig};
 use crate::clip::{BoundClip, Planar};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Line, Row, SlotBuffer};
@@ -48,7 +50,7 @@ pub struct Crowd {
     topologies: Vec<TopologyData>,
     rigs: Vec<(Rig, u16)>,
     rig_data: Vec<RigData>,
-    /// One cohort per topology.
+    /// One per topology and tier: see [`tiers::cohort_index`].
     cohorts: Vec<Cohort>,
     characters: Vec<Location>,
     free: Vec<u32>,
@@ -60,6 +62,9 @@ pub struct Crowd {
     spare: Vec<Box<Rare>>,
     spare_memory: Vec<Box<[Row]>>,
     last_moment: transitions::LastMoment,
+    tiers: [TierConfig; TIERS],
+    /// Frames so far: blocks take turns by it.
+    frames: u64,
     time: f64,
     live: usize,
     /// True if the last frame wrote the slots.
@@ -85,6 +90,8 @@ impl Crowd {
             spare: Vec::new(),
             spare_memory: Vec::new(),
             last_moment: transitions::LastMoment::default(),
+            tiers: config.tiers.map(TierConfig::sound),
+            frames: 0,
             time: 0.0,
             live: 0,
             written: false,
@@ -108,7 +115,7 @@ impl Crowd {
         let skins = rig
             .skins()
             .iter()
-            .map(|skin| PackedSkin::build(&rig, skin, self.config.format))
+            .map(|skin| PackedSkin::build(&rig, skin, usize::MAX, self.config.format))
             .collect::<Result<Vec<_>, _>>()?;
         let topology = self.topology_of(rig.topology())?;
         let mut soles = [[[0.0; 3]; 2]; MAX_FEET];
@@ -116,9 +123,10 @@ impl Crowd {
             *out = [sole.heel, sole.ball];
         }
         let data = &mut self.topologies[usize::from(topology)];
+        let lesser = tiers::lesser_skins(&rig, &data.kept, &self.config)?;
         let first_key = data.keys;
         data.keys += skins.len() as u32;
-        self.rig_data.push(RigData { offsets: rig.offsets().to_vec(), soles, skins, first_key });
+        self.rig_data.push(RigData { offsets: rig.offsets().to_vec(), soles, skins, lesser, first_key });
         self.rigs.push((rig, topology));
         self.reserve_scratch();
         Ok(RigId(id))
@@ -142,7 +150,9 @@ impl Crowd {
         if let Some(at) = self.topologies.iter().position(|data| data.topology == *topology) {
             return Ok(at as u16);
         }
-        let id = next_id(self.topologies.len(), "65 535 topologies")?;
+        let id = next_id(self.topologies.len(), "16 384 topologies")?;
+        // Cohorts are numbered by 16 bits too.
+        next_id(self.topologies.len() * TIERS, "16 384 topologies")?;
         let mut to_pelvis = Vec::new();
         let mut joint = topology.pelvis();
         while joint != NO_PARENT {
@@ -158,8 +168,11 @@ impl Crowd {
             keys: 0,
             spare_rows: Vec::new(),
             rows_made: 0,
+            kept: self.tiers.map(|tier| tiers::kept(topology, tier.level)),
         });
-        self.cohorts.push(Cohort { topology: id, ..Cohort::default() });
+        for tier in Tier::ALL {
+            self.cohorts.push(Cohort { topology: id, tier, ..Cohort::default() });
+        }
         Ok(id)
     }
 
@@ -323,6 +336,8 @@ impl Crowd {
             simd: self.config.simd,
             frame,
             time: self.time as f32,
+            number: self.frames,
+            tiers: self.tiers,
             format: self.config.format,
             stream: self.config.stream,
             prefetch: self.config.prefetch,
@@ -333,6 +348,7 @@ impl Crowd {
         let events = &mut self.events;
         frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor, events);
         self.events.sort();
+        self.frames += 1;
         self.reclaim();
         self.written = frame.until == Stage::Palette;
         Ok(())

@@ -8,9 +8,7 @@ use super::terrain::{HALF_SIDE, Terrain, TerrainKind};
 use crate::clip::BoundClip;
 use crate::content::rng::Rng;
 use crate::content::{self, BodyPlan, ClipKind, RigKind};
-use crate::crowd::{
-    ClipId, Crowd, CrowdConfig, Executor, Frame, Handle, Play, RigId, Roots, Stage, WorldTransform,
-};
+use crate::crowd::{ClipId, Crowd, CrowdConfig, Executor, Frame, Handle, Play, RigId, Stage, WorldTransform};
 use crate::error::BuildError;
 use crate::lanes::{GROUP, KeyGroup};
 use crate::retarget::{BindSource, fitting_keys};
@@ -211,7 +209,7 @@ impl Scene {
     /// # Errors
     /// As [`Crowd::frame`].
     pub fn frame(&mut self, dt: f32, until: Stage, executor: &dyn Executor) -> Result<(), BuildError> {
-        let frame = Frame { dt, roots: Roots::OnGround, ground: &self.terrain, until };
+        let frame = Frame { until, ..Frame::new(dt, &self.terrain) };
         self.crowd.frame(frame, executor)
     }
 

@@ -3,7 +3,7 @@
 use glam::{DQuat, DVec3};
 use throng::crowd::{
     ClipId, Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlane, HitPlanes, PROBES, Play, RigId,
-    Roots, Serial, Stage, WorldTransform,
+    Roots, Serial, WorldTransform,
 };
 use throng::lanes::{Isa, Mode, Simd};
 use throng::rig::Rig;
@@ -275,7 +275,7 @@ impl Running<'_> {
             1 => Roots::Free,
             _ => Roots::Host(&transforms),
         };
-        let frame = Frame { dt: self.scene.steps[frame], roots, ground: &*ground, until: Stage::Palette };
+        let frame = Frame { roots, ..Frame::new(self.scene.steps[frame], &*ground) };
         self.crowd.frame(frame, executor).expect("the frame runs");
     }
 }

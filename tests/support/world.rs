@@ -6,8 +6,8 @@ use throng::clip::{
     BoundClip, Contacts, Curve, FootContacts, Interpolation, Interval, JointTracks, RawClip, RootSource,
 };
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Handle, HitPlane, HitPlanes, PROBES, PaletteFormat, Play, Roots,
-    Serial, Stage, WorldTransform,
+    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlane, HitPlanes, PROBES, PaletteFormat, Play,
+    Roots, Serial, WorldTransform,
 };
 use throng::error::BuildError;
 use throng::lanes::{Isa, Mode, Simd};
@@ -263,12 +263,8 @@ fn frames(rig: &Rig, bound: &BoundClip, host: &Host, beside: bool) -> Result<Vec
             1 => Roots::Host(&places),
             _ => Roots::OnGround,
         };
-        let frame = Frame {
-            dt: dt.clamp(-1.0, 1.0),
-            roots,
-            ground: if host.plane.is_some() { &planes } else { &flat },
-            until: Stage::Palette,
-        };
+        let ground: &dyn Ground = if host.plane.is_some() { &planes } else { &flat };
+        let frame = Frame { roots, ..Frame::new(dt.clamp(-1.0, 1.0), ground) };
         crowd.frame(frame, &Serial)?;
         for who in crowd.handles().collect::<Vec<_>>() {
             finite(&crowd, who, host.config.format);

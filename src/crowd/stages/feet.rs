@@ -13,9 +13,9 @@
 use super::Proportions;
 use super::bones::{Bones, two_bones};
 use crate::crowd::block::Block;
-use crate::crowd::ground::Probes;
+use crate::crowd::ground::{Ground, PROBES, Probes};
 use crate::crowd::scratch::Scratch;
-use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, exp_neg, lerp, per_isa};
+use crate::lanes::{BLOCK, Lanes, Quat, Row, Simd, Vec3, exp_neg, lerp, per_isa};
 use crate::rig::{Leg, MAX_FEET};
 
 /// Legs of a topology, with the joints from the root down to the pelvis.
@@ -382,6 +382,34 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, block: &mut Block, scratch: &mut Scrat
 #[inline(always)]
 fn settle<L: Lanes>(hit: L::Mask, solved: Quat<L>, rotation: &mut [Row; 4], at: usize) {
     Quat::select(hit, solved, Quat::load(rotation, at)).store(rotation, at);
+}
+
+/// Asks for the ground under the roots alone and puts them onto it: for blocks that get no pose in this frame.
+pub(crate) fn ground_only(simd: Simd, ground: &dyn Ground, block: &mut Block, scratch: &mut Scratch) {
+    let probes = &mut scratch.probes;
+    for probe in 0..PROBES {
+        (probes.x[probe], probes.y[probe], probes.z[probe]) =
+            (block.position[0], block.position[1], block.position[2]);
+    }
+    (probes.count, probes.characters, probes.live) = (1, block.characters, block.live);
+    ground.probe(simd, probes);
+    ground_root(simd, block, scratch);
+}
+
+/// In place of probing and solving where feet are left as animated; what they remember is of no use later.
+pub(crate) fn leave(
+    simd: Simd,
+    ground: &dyn Ground,
+    on_ground: bool,
+    block: &mut Block,
+    scratch: &mut Scratch,
+) {
+    let height = block.position[1];
+    ground_only(simd, ground, block, scratch);
+    if !on_ground {
+        block.position[1] = height;
+    }
+    (block.age, block.fresh) = (Row::ZERO, Row::ONE);
 }
 
 per_isa! {

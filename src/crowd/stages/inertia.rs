@@ -12,6 +12,7 @@
 //! ```
 
 use super::feet::LegPlan;
+use super::sample::Joints;
 use crate::crowd::block::Block;
 use crate::crowd::scratch::Scratch;
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa};
@@ -28,12 +29,18 @@ pub(crate) fn rows(joints: usize) -> usize {
 }
 
 per_isa! {
-    /// Mixes what is left of old motions into `scratch.rotations`, `scratch.pelvis` and `scratch.contact`.
-    pub(crate) fn inertia(block: &Block, plan: &LegPlan, joints: usize, scratch: &mut Scratch) = inertia_kernel;
+    /// Mixes what is left of old motions into the first `kept` of `scratch.rotations`, `scratch.pelvis` and
+    /// `scratch.contact`.
+    pub(crate) fn inertia(block: &Block, plan: &LegPlan, joints: Joints, scratch: &mut Scratch) = inertia_kernel;
 }
 
 #[inline(always)]
-fn inertia_kernel<L: Lanes>(block: &Block, plan: &LegPlan, joints: usize, scratch: &mut Scratch) {
+fn inertia_kernel<L: Lanes>(
+    block: &Block,
+    plan: &LegPlan,
+    Joints { all: joints, kept }: Joints,
+    scratch: &mut Scratch,
+) {
     let mut mask = Row::ZERO;
     let (mut left, mut onward) = (Row::ZERO, Row::ZERO);
     let mut from: [Option<&[Row]>; BLOCK] = [None; BLOCK];
@@ -51,6 +58,9 @@ fn inertia_kernel<L: Lanes>(block: &Block, plan: &LegPlan, joints: usize, scratc
     }
     let mut values = [Row::ZERO; BLOCK * GROUP_ROWS];
     for group in 0..(joints + 2).div_ceil(GROUP) {
+        if group * GROUP >= kept && group < joints / GROUP {
+            continue;
+        }
         for part in 0..GROUP_ROWS {
             let mut lanes = [Row::ZERO; BLOCK];
             for lane in 0..BLOCK {
@@ -74,7 +84,7 @@ fn inertia_kernel<L: Lanes>(block: &Block, plan: &LegPlan, joints: usize, scratc
                 if plan.legs.iter().any(|leg| usize::from(leg.shin) == joint) {
                     old.x = unbent(L::load(&values[0], at), L::load(&values[3], at) * onward);
                 }
-                if joint < joints {
+                if joint < kept {
                     let rotation = &mut scratch.rotations[joint];
                     let new = Quat::<L>::load(rotation, at);
                     Quat::select(on, between(new, from_mrp(old), left), new).store(rotation, at);

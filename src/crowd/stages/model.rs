@@ -14,18 +14,20 @@ per_isa! {
 #[derive(Clone, Copy)]
 pub(crate) struct ModelPass<'a> {
     pub topology: &'a Topology,
+    /// Joints that move.
+    pub kept: usize,
     pub proportions: Proportions<'a>,
 }
 
 #[inline(always)]
 fn model_kernel<L: Lanes>(pass: ModelPass<'_>, scratch: &mut Scratch) {
-    model_joints::<L>(pass, scratch, 0, pass.topology.len());
+    model_joints::<L>(pass, scratch, 0, pass.kept);
 }
 
 /// Joints `first..end`; those before are done.
 #[inline(always)]
 pub(super) fn model_joints<L: Lanes>(pass: ModelPass<'_>, scratch: &mut Scratch, first: usize, end: usize) {
-    let ModelPass { topology, proportions } = pass;
+    let ModelPass { topology, proportions, .. } = pass;
     let pelvis = usize::from(topology.pelvis());
     let parents = &topology.parents()[..end];
     let rotations = &mut scratch.rotations[..end];

@@ -13,16 +13,24 @@ use crate::lanes::{BLOCK, GROUP, KEY_ONE, KeyPair, Lanes, Quat, Row, Vec3, WEIGH
 use crate::rig::MAX_FEET;
 
 per_isa! {
-    /// Fills `scratch.rotations`, `scratch.pelvis` and `scratch.contact`. `far`: the rows are more than the core's
-    /// cache holds.
-    pub(crate) fn sample(block: &Block, library: &Library, joints: usize, far: bool, scratch: &mut Scratch) = sample_kernel;
+    /// Fills the first `kept` of `scratch.rotations`, `scratch.pelvis` and `scratch.contact` in the lanes that are `due`.
+    /// `far`: the rows are more than the core's cache holds.
+    pub(crate) fn sample(block: &Block, library: &Library, joints: Joints, due: u16, far: bool, scratch: &mut Scratch) = sample_kernel;
+}
+
+/// Joints of the topology, and those of them that move.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joints {
+    pub all: usize,
+    pub kept: usize,
 }
 
 #[inline(always)]
 fn sample_kernel<L: Lanes>(
     block: &Block,
     library: &Library,
-    joints: usize,
+    Joints { all: joints, kept }: Joints,
+    due: u16,
     far: bool,
     scratch: &mut Scratch,
 ) {
@@ -35,7 +43,7 @@ fn sample_kernel<L: Lanes>(
     for rows in &block.clips[..slots] {
         for lane in 0..BLOCK {
             let weight = rows.weight.0[lane];
-            if weight > 0.0 {
+            if weight > 0.0 && due & (1 << lane) != 0 {
                 let head = library.head(rows.clip[lane]);
                 let time = rows.time.0[lane];
                 let folds = rows.ping_pong & (1 << lane) != 0;
@@ -58,6 +66,8 @@ fn sample_kernel<L: Lanes>(
     let scale = Row(core::array::from_fn(|lane| 1.0 / (total[lane].max(1) as f32 * KEY_ONE)));
 
     let groups = (joints + 2).div_ceil(GROUP);
+    // What lies between the last joint that moves and the pelvis is left out.
+    let skipped = kept.div_ceil(GROUP)..joints / GROUP;
     let Scratch { rotations, sums, pelvis, contact, .. } = scratch;
     if far {
         // Character by character, so that each run of keys is read in one go, while the next one's come in.
@@ -66,6 +76,9 @@ fn sample_kernel<L: Lanes>(
                 next[..counts[lane + 1]].iter().for_each(KeyPair::prefetch);
             }
             for (group, [even, odd]) in sums[..groups].iter_mut().enumerate() {
+                if skipped.contains(&group) {
+                    continue;
+                }
                 let pairs = &pairs[lane][..counts[lane]];
                 mix::<L>(pairs, careful[lane], group, &mut even[lane], &mut odd[lane]);
             }
@@ -73,6 +86,9 @@ fn sample_kernel<L: Lanes>(
     }
     let mut lanes = [Row::ZERO; BLOCK];
     for group in 0..groups {
+        if skipped.contains(&group) {
+            continue;
+        }
         // What is in cache need not wait in memory for its transpose.
         let sums = &mut sums[if far { group } else { 0 }];
         if !far {
@@ -87,7 +103,7 @@ fn sample_kernel<L: Lanes>(
             for k in 0..GROUP / 2 {
                 let quad = GROUP * group + 2 * k + parity;
                 let rows: &[Row] = &lanes[4 * k..4 * k + 4];
-                if quad < joints {
+                if quad < kept {
                     let out = &mut rotations[quad];
                     for at in (0..BLOCK).step_by(L::N) {
                         // Sums of up to 2^30, whose squares single precision holds well.

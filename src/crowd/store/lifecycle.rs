@@ -6,6 +6,8 @@ use super::{Crowd, Handle, Location, RigId, Spawn, WorldTransform};
 use crate::crowd::block::{Block, Lane};
 use crate::crowd::store::Play;
 use crate::crowd::store::place::KEYS;
+use crate::crowd::store::tiers::cohort_index;
+use crate::crowd::tier::Tier;
 use crate::error::BuildError;
 use crate::lanes::BLOCK;
 
@@ -64,7 +66,7 @@ impl Crowd {
 
     /// Cohort that a character of a rig begins in.
     fn home(&self, rig: RigId) -> usize {
-        usize::from(self.rigs[usize::from(rig.0)].1)
+        cohort_index(self.rigs[usize::from(rig.0)].1, Tier::default()).into()
     }
 
     /// A new character with one of the skins of its rig. It takes a free lane of a block of its rig and skin, else of

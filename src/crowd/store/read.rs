@@ -47,17 +47,19 @@ impl Crowd {
 
     /// Line ranges of [`output`](Self::output) that the last frame wrote, sorted and merged, into a list that
     /// the host keeps. None before the first frame and after one that ended before
-    /// [`Stage::Palette`](crate::crowd::Stage::Palette). Slots of characters that came after the frame are among
-    /// them, all zero.
+    /// [`Stage::Palette`](crate::crowd::Stage::Palette). Slots of characters that had no turn, were not seen, or came
+    /// after the frame are not among them.
     pub fn dirty_ranges(&self, ranges: &mut Vec<core::ops::Range<u32>>) {
         ranges.clear();
         if !self.written {
             return;
         }
-        for token in
-            self.cohorts.iter().flat_map(|cohort| &cohort.blocks).flat_map(|block| &block.tokens).flatten()
-        {
-            ranges.push(token.first_line()..token.first_line() + token.line_count());
+        for block in self.blocks() {
+            for (lane, token) in block.tokens.iter().enumerate() {
+                if let Some(token) = token.as_ref().filter(|_| block.written & (1 << lane) != 0) {
+                    ranges.push(token.first_line()..token.first_line() + token.line_count());
+                }
+            }
         }
         ranges.sort_unstable_by_key(|range| range.start);
         let mut kept = 0;

@@ -10,7 +10,7 @@ use crate::crowd::rare::Transition;
 use crate::crowd::scratch::Scratch;
 use crate::crowd::stages::advance::{Drive, advance};
 use crate::crowd::stages::inertia::{self, VALUES, mrp};
-use crate::crowd::stages::sample::sample;
+use crate::crowd::stages::sample::{Joints, sample};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Row};
 
@@ -150,21 +150,22 @@ impl Crowd {
         let JobScratch { pose, clocks, .. } = scratch;
         pose.reserve(joints);
         let running = copy.transitions;
-        sample(simd, copy, library, joints, false, pose);
+        let all = Joints { all: joints, kept: joints };
+        sample(simd, copy, library, all, 1, false, pose);
         if running != 0 {
-            inertia::inertia(simd, copy, plan, joints, pose);
+            inertia::inertia(simd, copy, plan, all, pose);
         }
         now.clear();
         now.extend((0..joints + 2).map(|joint| value(pose, joints, joint)));
         copy.transitions = 0;
         advance(simd, copy, -APART, Drive::Host, library, clocks, events);
-        sample(simd, copy, library, joints, false, pose);
+        sample(simd, copy, library, all, 1, false, pose);
         copy.transitions = running;
         let mut left = 0.0;
         if let Some(rare) = copy.rare[0].as_mut().filter(|_| running != 0) {
             left = rare.transition.left();
             rare.transition.elapsed -= APART;
-            inertia::inertia(simd, copy, plan, joints, pose);
+            inertia::inertia(simd, copy, plan, all, pose);
         }
         block.rare[lane] = copy.rare[0].take();
         let Some(rare) = &mut block.rare[lane] else { return };

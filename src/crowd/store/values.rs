@@ -1,6 +1,7 @@
 //! What a host hands in and gets back: ids, handles, places, what is played, choices and counts.
 
 use crate::crowd::output::PaletteFormat;
+use crate::crowd::tier::{TIERS, TierConfig};
 use crate::error::BuildError;
 use crate::lanes::Simd;
 
@@ -167,6 +168,8 @@ pub struct CrowdConfig {
     pub event_capacity: usize,
     /// Share of the crowd, 0 to 1, that can be in inertialised transitions at a time; 24 bytes a joint each.
     pub transitions: f32,
+    /// What each of [`Tier::ALL`](crate::crowd::Tier::ALL) computes.
+    pub tiers: [TierConfig; TIERS],
 }
 
 impl Default for CrowdConfig {
@@ -178,6 +181,7 @@ impl Default for CrowdConfig {
             prefetch: true,
             event_capacity: 4096,
             transitions: 0.1,
+            tiers: TierConfig::DEFAULT,
         }
     }
 }

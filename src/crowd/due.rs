@@ -1,0 +1,98 @@
+//! Whose pose is due: blocks take turns at their tier's rate, characters that nobody sees are left out, and whoever has
+//! missed a turn is due as soon as it is seen.
+
+use super::block::Block;
+use crate::lanes::{BLOCK, Row};
+use crate::rig::MAX_FEET;
+
+/// Whom anybody sees. The others' clocks, events and roots go on; pose and output stay as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Visibility<'a> {
+    /// Everybody.
+    #[default]
+    All,
+    /// Bit [`Handle::index`](super::Handle::index)` % 64` of word `index / 64`; what lies beyond the slice is not seen.
+    Bits(&'a [u64]),
+}
+
+impl Visibility<'_> {
+    /// Bit per lane.
+    fn lanes(self, block: &Block) -> u16 {
+        let Self::Bits(words) = self else { return block.live };
+        let mut lanes = 0;
+        for lane in 0..BLOCK {
+            let index = block.characters[lane] as usize;
+            let word = words.get(index / 64).copied().unwrap_or(0);
+            lanes |= ((word >> (index % 64) & 1) as u16) << lane;
+        }
+        lanes & block.live
+    }
+}
+
+/// Seconds without a pose after which feet start anew: what they remember is of another place.
+const FORGOTTEN: f32 = 0.5;
+
+/// The lanes that get a pose in this frame. `turn`: it is the block's.
+pub(crate) fn due(block: &mut Block, turn: bool, visible: Visibility<'_>) -> u16 {
+    if !turn && block.stale == 0 {
+        return 0;
+    }
+    let seen = visible.lanes(block);
+    let missed = block.stale & seen;
+    for lane in 0..BLOCK {
+        if missed & (1 << lane) != 0 && block.age.0[lane] > FORGOTTEN {
+            block.fresh.0[lane] = 1.0;
+        }
+    }
+    if turn {
+        block.stale |= block.live & !seen;
+        seen
+    } else {
+        missed
+    }
+}
+
+/// What a pose changes in lanes that keep theirs.
+#[derive(Debug)]
+pub(crate) struct Held([Row; HELD]);
+
+const HELD: usize = 4 + 5 * MAX_FEET;
+
+fn rows(block: &mut Block) -> [&mut Row; HELD] {
+    let [a, b] = &mut block.feet;
+    let ([ox, oz], [lx, lz]) = (&mut a.offset, &mut a.last);
+    let ([px, pz], [mx, mz]) = (&mut b.offset, &mut b.last);
+    [
+        &mut block.pelvis,
+        &mut block.last_height,
+        &mut block.fresh,
+        &mut block.age,
+        ox,
+        oz,
+        lx,
+        lz,
+        &mut a.locked,
+        px,
+        pz,
+        mx,
+        mz,
+        &mut b.locked,
+    ]
+}
+
+impl Held {
+    pub fn of(block: &mut Block) -> Self {
+        Self(rows(block).map(|row| *row))
+    }
+
+    /// Back into the lanes of a block that are not among `due`.
+    pub fn put_back(&self, block: &mut Block, due: u16) {
+        for (row, held) in rows(block).into_iter().zip(&self.0) {
+            for lane in 0..BLOCK {
+                if due & (1 << lane) == 0 {
+                    row.0[lane] = held.0[lane];
+                }
+            }
+        }
+    }
+}
