@@ -189,6 +189,22 @@ pub enum BuildError {
         /// The index asked for.
         index: usize,
     },
+    /// An additive clip is used as a motion of its own, or the other way round.
+    #[error("clip \"{clip}\" is {is}; it cannot be used as {used}")]
+    ClipUse {
+        /// Name of the clip.
+        clip: String,
+        /// What it is.
+        is: &'static str,
+        /// What it was used as.
+        used: &'static str,
+    },
+    /// A part of the body is asked for that the topology lacks.
+    #[error("the topology has no joint for {part}; give the joints themselves")]
+    NoPart {
+        /// The part.
+        part: String,
+    },
     /// A character's input is not finite or out of range.
     #[error("{what} is {value}; {right}")]
     Input {

@@ -1,5 +1,6 @@
 //! Raw clips, bound clip rows, root motion and contacts.
 
+mod additive;
 pub mod archive;
 mod contact;
 mod library;
@@ -8,6 +9,7 @@ mod raw;
 mod root;
 mod rows;
 
+pub use additive::AdditiveReference;
 pub use contact::contact_weight;
 pub use library::ClipLibrary;
 pub use marks::{ClipEvent, SyncMarkers};

@@ -43,6 +43,8 @@ pub struct MotionKeys {
     pub duration: f64,
     /// True if the last key is the first one again.
     pub looping: bool,
+    /// True if rotations and pelvis are what is added to another pose: see [`additive`](Self::additive).
+    pub additive: bool,
     /// Keys x joints: local rotation since the reference pose, in model axes.
     pub rotations: Vec<DQuat>,
     /// Per key: position of the pelvis minus its reference position, in the root's frame, leg lengths.
@@ -68,6 +70,7 @@ pub struct BoundClip {
     groups: u32,
     duration: f32,
     looping: bool,
+    additive: bool,
     /// Shared with the crowds that play the clip.
     rows: Arc<[KeyGroup]>,
     root: RootMotion,
@@ -89,6 +92,7 @@ pub(super) struct Parts {
     pub intervals: u32,
     pub duration: f32,
     pub looping: bool,
+    pub additive: bool,
     /// `intervals + 1` keys of [`group_count`] groups.
     pub rows: Vec<KeyGroup>,
     pub root: RootMotion,
@@ -110,6 +114,7 @@ impl BoundClip {
             groups,
             duration: parts.duration,
             looping: parts.looping,
+            additive: parts.additive,
             rows: parts.rows.into(),
             root: parts.root,
             contacts: parts.contacts,
@@ -203,6 +208,7 @@ impl BoundClip {
             groups: groups as u32,
             duration: keys.duration as f32,
             looping: keys.looping,
+            additive: keys.additive,
             rows: rows.into(),
             root: RootMotion::from_keys(&keys.root, keys.duration),
             contacts: keys.contacts.clone(),
@@ -230,6 +236,11 @@ impl BoundClip {
     /// True if it runs on from its end to its start.
     pub fn looping(&self) -> bool {
         self.looping
+    }
+
+    /// True if it can only be put on top of other motion: see [`MotionKeys::additive`].
+    pub fn additive(&self) -> bool {
+        self.additive
     }
 
     /// Key intervals; keys are one more.

@@ -7,7 +7,7 @@
 //! full, so what is kept does not depend on how blocks were cut into jobs.
 
 use super::block::Block;
-use super::library::Library;
+use super::library::{ClipHead, Library};
 use super::store::{ClipId, Handle};
 use crate::lanes::Row;
 
@@ -107,28 +107,42 @@ impl EventSink {
                 },
             };
             let (character, clip, weight) = (block.characters[lane], rows.clip[lane], rows.weight.0[lane]);
-            clock.each(head.events.iter().map(|event| event.time), |event, after| {
-                let ago = if clock.moved == 0.0 { 0.0 } else { dt * (1.0 - after / clock.moved.abs()) };
-                let passed = Passed {
-                    character,
-                    topology: self.topology,
-                    clip,
-                    event: event as u16,
-                    weight,
-                    ago: ago.min(dt).max(0.0),
-                };
-                if self.passed.len() < self.capacity {
-                    self.passed.push(passed);
-                } else {
-                    self.lost += 1;
-                }
-            });
+            self.passed_by(Teller { character, clip, weight }, clock, head, dt);
         }
+    }
+
+    /// Everything that one clock has passed in a frame.
+    pub fn passed_by(&mut self, teller: Teller, clock: ClipClock, head: &ClipHead, dt: f32) {
+        let Teller { character, clip, weight } = teller;
+        clock.each(head.events.iter().map(|event| event.time), |event, after| {
+            let ago = if clock.moved == 0.0 { 0.0 } else { dt * (1.0 - after / clock.moved.abs()) };
+            let passed = Passed {
+                character,
+                topology: self.topology,
+                clip,
+                event: event as u16,
+                weight,
+                ago: ago.min(dt).max(0.0),
+            };
+            if self.passed.len() < self.capacity {
+                self.passed.push(passed);
+            } else {
+                self.lost += 1;
+            }
+        });
     }
 }
 
+/// Whose clip it is that tells events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Teller {
+    pub character: u32,
+    pub clip: u16,
+    pub weight: f32,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrapping {
+pub(crate) enum Wrapping {
     Once,
     Loop,
     PingPong,
@@ -136,12 +150,12 @@ enum Wrapping {
 
 /// One clip's clock over one frame. `to` is where it is, wrapped; `moved` tells direction and rounds.
 #[derive(Clone, Copy, Debug)]
-struct ClipClock {
-    from: f32,
-    to: f32,
-    moved: f32,
-    duration: f32,
-    wrap: Wrapping,
+pub(crate) struct ClipClock {
+    pub from: f32,
+    pub to: f32,
+    pub moved: f32,
+    pub duration: f32,
+    pub wrap: Wrapping,
 }
 
 impl ClipClock {

@@ -8,10 +8,11 @@ use super::events::EventSink;
 use super::executor::{Executor, MAX_JOBS};
 use super::ground::Ground;
 use super::library::Library;
+use super::masks::MaskData;
 use super::output::{PackedSkin, PaletteFormat};
 use super::scratch::Scratch;
 use super::stages::sample::Joints;
-use super::stages::{Proportions, advance, feet, inertia, model, palette, sample};
+use super::stages::{Proportions, advance, feet, inertia, layers, model, palette, sample};
 use super::store::{WorldTransform, place::Openings};
 use super::tier::{TIERS, Tier, TierConfig};
 use crate::lanes::{
@@ -44,6 +45,8 @@ pub enum Stage {
     Advance,
     /// Local deltas.
     Sample,
+    /// Layers over the clips.
+    Layers,
     /// Feet on the ground.
     Feet,
     /// Model space.
@@ -55,13 +58,15 @@ pub enum Stage {
 
 impl Stage {
     /// In order.
-    pub const ALL: [Self; 5] = [Self::Advance, Self::Sample, Self::Feet, Self::Model, Self::Palette];
+    pub const ALL: [Self; 6] =
+        [Self::Advance, Self::Sample, Self::Layers, Self::Feet, Self::Model, Self::Palette];
 
     /// As `bench` prints it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Advance => "advance",
             Self::Sample => "sample",
+            Self::Layers => "layers",
             Self::Feet => "feet",
             Self::Model => "model",
             Self::Palette => "palette",
@@ -115,6 +120,8 @@ pub(crate) struct TopologyData {
     pub rows_made: usize,
     /// How many of the joints move, per tier.
     pub kept: [usize; TIERS],
+    /// The first one is everything.
+    pub masks: Vec<MaskData>,
 }
 
 /// Constants of a rig that a frame reads.
@@ -312,6 +319,13 @@ fn run_block(
     sample::sample(simd, block, library, joints, due, far, pose);
     if block.transitions & due != 0 {
         inertia::inertia(simd, block, &data.plan, joints, pose);
+    }
+    if until < Stage::Layers {
+        return;
+    }
+    if block.layered & due != 0 {
+        let pass = layers::LayerPass { library, masks: &data.masks, joints, due };
+        layers::layers(simd, block, pass, pose);
     }
     if until < Stage::Feet {
         return;

@@ -8,6 +8,7 @@ mod frame;
 mod ground;
 mod height_field;
 mod library;
+mod masks;
 mod output;
 mod rare;
 mod scratch;
@@ -25,11 +26,12 @@ pub use executor::{Executor, MAX_JOBS, Serial};
 pub use frame::{BlockJob, Frame, Roots, Stage};
 pub use ground::{FlatGround, Ground, HitPlane, HitPlanes, PROBES, Probes};
 pub use height_field::{HeightField, HeightFieldError};
+pub use masks::JointMask;
 pub use output::{PaletteFormat, PoseHeader};
 pub use rare::MAX_LAYERS;
 pub use skinning::{SkinPalette, SkinnedMesh};
 pub use store::{
-    ClipId, Crowd, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, Spawn, TransitionKind,
-    WorldTransform, Wrap,
+    ClipId, Crowd, CrowdConfig, Handle, Layer, LayerMode, MAX_SPEED, MaskId, Occupancy, Play, RigId, Spawn,
+    TransitionKind, WorldTransform, Wrap,
 };
 pub use tier::{TIERS, Tier, TierConfig};

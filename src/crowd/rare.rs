@@ -90,15 +90,21 @@ impl Transition {
 /// A clip over the clips.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LayerState {
-    /// 0 where there is none.
-    pub weight: f32,
-    pub clip: u16,
-    pub mask: u16,
-    pub time: f32,
-    pub lost: f32,
-    pub speed: f32,
+    pub used: bool,
     pub loops: bool,
     pub ping_pong: bool,
     pub additive: bool,
     pub model_space: bool,
+    pub clip: u16,
+    pub mask: u16,
+    /// As the clips' own.
+    pub time: f32,
+    pub lost: f32,
+    pub speed: f32,
+    pub weight: f32,
+    /// The weight's fade: see [`Fade`].
+    pub from: f32,
+    pub to: f32,
+    pub elapsed: f32,
+    pub duration: f32,
 }

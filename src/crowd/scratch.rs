@@ -27,6 +27,8 @@ pub(crate) struct LegRows {
 pub(crate) struct Scratch {
     /// Local deltas in model axes, then, after the model stage, model rotations since the reference pose.
     pub rotations: Vec<[Row; 4]>,
+    /// Local deltas of a layer whose mask begins in model space.
+    pub layer: Vec<[Row; 4]>,
     /// Model positions.
     pub positions: Vec<[Row; 3]>,
     /// Mixed keys per group of quads, one row per character, before they are transposed: even quads, odd quads.
@@ -44,6 +46,7 @@ impl Scratch {
     pub fn reserve(&mut self, joints: usize) {
         if self.rotations.len() < joints {
             self.rotations.resize(joints, [Row::ZERO, Row::ZERO, Row::ZERO, Row::ONE]);
+            self.layer.resize(joints, [Row::ZERO, Row::ZERO, Row::ZERO, Row::ONE]);
             self.positions.resize(joints, [Row::ZERO; 3]);
             self.sums.resize((joints + 2).div_ceil(GROUP), [[Row::ZERO; BLOCK]; 2]);
         }

@@ -1,5 +1,6 @@
 //! The crowd: who lives where, and everything a host calls.
 
+mod layers;
 mod lifecycle;
 mod pack;
 pub(crate) mod place;
@@ -14,6 +15,7 @@ use super::events::EventSink;
 use super::executor::Executor;
 use super::frame::{self, Cohort, Frame, JobScratch, RigData, Shared, Stage, TopologyData};
 use super::library::Library;
+use super::masks::MaskData;
 use super::output::PackedSkin;
 use super::rare::Rare;
 use super::stages::feet::LegPlan;
@@ -23,6 +25,7 @@ use crate::error::BuildError;
 use crate::lanes::{BLOCK, Line, Row, SlotBuffer};
 use crate::rig::{MAX_FEET, NO_PARENT, Rig, Topology};
 
+pub use layers::{Layer, LayerMode, MaskId};
 pub use transitions::TransitionKind;
 use values::check_transform;
 pub use values::{
@@ -65,6 +68,8 @@ pub struct Crowd {
     tiers: [TierConfig; TIERS],
     /// Frames so far: blocks take turns by it.
     frames: u64,
+    /// Rare state that there is, with characters or spare.
+    rares: usize,
     time: f64,
     live: usize,
     /// True if the last frame wrote the slots.
@@ -92,6 +97,7 @@ impl Crowd {
             last_moment: transitions::LastMoment::default(),
             tiers: config.tiers.map(TierConfig::sound),
             frames: 0,
+            rares: 0,
             time: 0.0,
             live: 0,
             written: false,
@@ -169,6 +175,7 @@ impl Crowd {
             spare_rows: Vec::new(),
             rows_made: 0,
             kept: self.tiers.map(|tier| tiers::kept(topology, tier.level)),
+            masks: vec![MaskData::whole(topology)],
         });
         for tier in Tier::ALL {
             self.cohorts.push(Cohort { topology: id, tier, ..Cohort::default() });
@@ -218,7 +225,9 @@ impl Crowd {
                 let lane = block.settled.trailing_zeros() as usize;
                 block.settled &= block.settled - 1;
                 let Some(rare) = &mut block.rare[lane] else { continue };
-                spare_memory.extend(rare.transition.memory.take());
+                if block.transitions & (1 << lane) == 0 {
+                    spare_memory.extend(rare.transition.memory.take());
+                }
                 if busy & (1 << lane) == 0 {
                     spare.extend(block.rare[lane].take());
                 }

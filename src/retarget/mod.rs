@@ -1,8 +1,10 @@
 //! From any skeleton's clips to the rows of any topology.
 
+mod additive;
 mod bind;
 mod chains;
 mod detect;
 mod root;
 
+pub use additive::bind_additive;
 pub use bind::{BindSource, TOLERANCE, bind, fitting_keys, motion_keys};

@@ -101,6 +101,8 @@ pub(super) struct ClipRecord {
 
 /// Flag of [`ClipRecord`].
 pub(super) const LOOPING: u32 = 1;
+/// Flag of [`ClipRecord`].
+pub(super) const ADDITIVE: u32 = 2;
 
 fn side(code: u8) -> Option<Side> {
     Side::BOTH.get(usize::from(code)).copied()

@@ -8,7 +8,7 @@ use super::bits::{BitWriter, put_row};
 use super::error::ArchiveError;
 use super::fit::{Motion, fit};
 use super::format::{
-    ALIGN, ClipRecord, Header, JointRecord, LOOPING, MAGIC, SECTIONS, Span, UNHASHED, role_code,
+    ADDITIVE, ALIGN, ClipRecord, Header, JointRecord, LOOPING, MAGIC, SECTIONS, Span, UNHASHED, role_code,
 };
 use super::measure::Body;
 use super::meta;
@@ -57,6 +57,7 @@ pub struct PackedClip {
     duration: f32,
     intervals: u32,
     looping: bool,
+    additive: bool,
     error: f64,
     /// Everything before the tracks of the joints.
     head: BitWriter,
@@ -127,6 +128,7 @@ impl PackedClip {
             duration: clip.duration(),
             intervals: clip.intervals(),
             looping: clip.looping(),
+            additive: clip.additive(),
             error: fitted.error,
             head,
             tracks,
@@ -217,7 +219,7 @@ pub fn pack(rig: &Rig, settings: &PackSettings, clips: &[PackedClip]) -> Result<
             bits: Span { start: size(bits.len())?, bytes: size(out.len())? },
             duration: clip.duration,
             intervals: clip.intervals,
-            flags: if clip.looping { LOOPING } else { 0 },
+            flags: if clip.looping { LOOPING } else { 0 } | if clip.additive { ADDITIVE } else { 0 },
             error: clip.error as f32,
         });
         bits.extend(out);

@@ -6,7 +6,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::bits::{BitReader, Exhausted, take_row};
 use super::error::ArchiveError;
 use super::format::{
-    ALIGN, ClipRecord, Header, JointRecord, LOOPING, MAGIC, SECTIONS, Section, Span, UNHASHED, text, topology,
+    ADDITIVE, ALIGN, ClipRecord, Header, JointRecord, LOOPING, MAGIC, SECTIONS, Section, Span, UNHASHED,
+    text, topology,
 };
 use super::meta::{self, Meta};
 use super::track::Track;
@@ -57,6 +58,8 @@ pub struct ClipInfo<'a> {
     pub duration: f32,
     /// True if it runs on from its end to its start.
     pub looping: bool,
+    /// True if it can only be put on top of other motion.
+    pub additive: bool,
     /// Key intervals; keys are one more.
     pub intervals: u32,
     /// Bytes in the archive, what is shared left out.
@@ -198,6 +201,7 @@ impl<'a> Archive<'a> {
             name: self.text(record.name),
             duration: record.duration,
             looping: record.flags & LOOPING != 0,
+            additive: record.flags & ADDITIVE != 0,
             intervals: record.intervals,
             bytes: record.bits.bytes as usize,
             error: record.error,
@@ -313,6 +317,7 @@ impl<'a> Archive<'a> {
             intervals: record.intervals,
             duration: record.duration,
             looping,
+            additive: record.flags & ADDITIVE != 0,
             rows,
             root,
             contacts: meta.contacts,
@@ -386,7 +391,7 @@ fn check_clips(
         if record.intervals == 0 {
             return bad("it has no key interval");
         }
-        if !(record.error.is_finite() && record.error >= 0.0) || record.flags & !LOOPING != 0 {
+        if !(record.error.is_finite() && record.error >= 0.0) || record.flags & !(LOOPING | ADDITIVE) != 0 {
             return bad("its record is none");
         }
         if record.bits.start != end || span(bits, record.bits).is_none() {

@@ -13,6 +13,7 @@
 
 use core::f32::consts::PI;
 
+use super::layer_clocks::advance_layers;
 use super::travel;
 use crate::crowd::block::{Block, ClipRows, MAX_CLIPS, put_bit};
 use crate::crowd::events::EventSink;
@@ -126,6 +127,9 @@ pub(crate) fn advance(
         }
     }
     root_rows(simd, block, dt, drive, clocks);
+    if block.layered != 0 {
+        advance_layers(block, dt, library, events);
+    }
     if block.fading | block.transitions != 0 {
         settle(block, dt);
     }

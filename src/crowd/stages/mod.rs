@@ -5,6 +5,7 @@
 //! | advance  | playback rows, root motion of the clips | times, world root, displacement             |
 //! | sample   | times, weights, clip rows               | local deltas, pelvis offset, contact weights |
 //! | inertia  | local deltas, transitions               | local deltas, pelvis offset                 |
+//! | layers   | local deltas, layers, their clips       | local deltas, pelvis offset, contact weights |
 //! | feet     | local deltas, ground, foot state        | leg deltas, pelvis offset, foot state       |
 //! | model    | local deltas, offsets                   | model rotations and positions               |
 //! | palette  | model pose, skin constants              | the character's slot                        |
@@ -13,6 +14,8 @@ pub(crate) mod advance;
 mod bones;
 pub(crate) mod feet;
 pub(crate) mod inertia;
+mod layer_clocks;
+pub(crate) mod layers;
 pub(crate) mod model;
 pub(crate) mod palette;
 pub(crate) mod sample;

@@ -7,7 +7,7 @@
 use super::advance::fold;
 use crate::clip::PELVIS_RANGE;
 use crate::crowd::block::{Block, MAX_CLIPS};
-use crate::crowd::library::Library;
+use crate::crowd::library::{ClipHead, Library};
 use crate::crowd::scratch::Scratch;
 use crate::lanes::{BLOCK, GROUP, KEY_ONE, KeyPair, Lanes, Quat, Row, Vec3, WEIGHT_ONE, per_isa};
 use crate::rig::MAX_FEET;
@@ -45,17 +45,10 @@ fn sample_kernel<L: Lanes>(
             let weight = rows.weight.0[lane];
             if weight > 0.0 && due & (1 << lane) != 0 {
                 let head = library.head(rows.clip[lane]);
-                let time = rows.time.0[lane];
                 let folds = rows.ping_pong & (1 << lane) != 0;
-                let time = if folds { fold(time, head.duration).0 } else { time };
-                let position = (time * head.rate).clamp(0.0, head.intervals);
-                // The last key is the right end of the last interval, never a left one.
-                let left = position.min(head.intervals - 1.0) as usize;
-                let share = (weight * WEIGHT_ONE + 0.5) as i32;
-                let right_share = ((position - left as f32) * share as f32 + 0.5) as i32;
-                let keys = head.keys(left);
                 let count = counts[lane];
-                pairs[lane][count] = KeyPair::new(keys, [(share - right_share) as i16, right_share as i16]);
+                let share;
+                (pairs[lane][count], share) = pair(head, rows.time.0[lane], folds, weight);
                 counts[lane] = count + 1;
                 total[lane] += share;
                 careful[lane] |= head.crosses_hemisphere;
@@ -135,6 +128,18 @@ fn sample_kernel<L: Lanes>(
             }
         }
     }
+}
+
+/// The keys about a time of a clip, with their share of a weight, and the weight in units of 1 / [`WEIGHT_ONE`].
+#[inline(always)]
+pub(super) fn pair(head: &ClipHead, time: f32, folds: bool, weight: f32) -> (KeyPair<'_>, i32) {
+    let time = if folds { fold(time, head.duration).0 } else { time };
+    let position = (time * head.rate).clamp(0.0, head.intervals);
+    // The last key is the right end of the last interval, never a left one.
+    let left = position.min(head.intervals - 1.0) as usize;
+    let share = (weight * WEIGHT_ONE + 0.5) as i32;
+    let right_share = ((position - left as f32) * share as f32 + 0.5) as i32;
+    (KeyPair::new(head.keys(left), [(share - right_share) as i16, right_share as i16]), share)
 }
 
 #[inline(always)]

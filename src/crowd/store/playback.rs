@@ -43,6 +43,13 @@ impl Crowd {
             if play.clip.topology != topology {
                 return Err(BuildError::OtherTopology { what: format!("clip {}", play.clip.index) });
             }
+            if clip.additive() {
+                return Err(BuildError::ClipUse {
+                    clip: clip.name().to_owned(),
+                    is: "additive",
+                    used: "one that a character plays; put it into an additive layer",
+                });
+            }
             let checks = [
                 ("a clip's time", play.time, play.time.abs() < 1e6, "it must be finite"),
                 (
@@ -348,7 +355,25 @@ impl Crowd {
 
     /// Room for rare state; reused where some is spare.
     pub(super) fn take_rare(&mut self) -> Box<Rare> {
+        if self.spare.is_empty() {
+            self.make_rare();
+        }
         self.spare.pop().unwrap_or_default()
+    }
+
+    /// Makes rare state for that many characters.
+    pub(super) fn reserve_rare(&mut self, count: usize) {
+        while self.spare.len() < count {
+            self.make_rare();
+        }
+    }
+
+    /// One more, and room for all of them and their memory to come back during a frame.
+    fn make_rare(&mut self) {
+        self.rares += 1;
+        self.spare.reserve(self.rares - self.spare.len());
+        self.spare_memory.reserve(self.rares.saturating_sub(self.spare_memory.len()));
+        self.spare.push(Box::default());
     }
 
     pub(super) fn give_rare(&mut self, mut rare: Box<Rare>) {
@@ -431,7 +456,7 @@ fn set_time(block: &mut Block, slot: usize, lane: usize, library: &Library, time
 }
 
 /// `rem_euclid` that never gives the divisor itself.
-fn within(time: f32, cycle: f32) -> f32 {
+pub(super) fn within(time: f32, cycle: f32) -> f32 {
     let time = time.rem_euclid(cycle);
     if time < cycle { time } else { 0.0 }
 }

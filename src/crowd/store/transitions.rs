@@ -81,10 +81,7 @@ impl Crowd {
         while self.spare_memory.len() < count {
             self.spare_memory.push(vec![Row::ZERO; rows].into());
         }
-        self.spare.reserve(count);
-        while self.spare.len() < count {
-            self.spare.push(Box::default());
-        }
+        self.reserve_rare(count);
         self.last_moment
             .now
             .reserve(self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0));
