@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
-    BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Play, Serial, WorldTransform,
+    BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Layer, Play, Serial,
+    WorldTransform,
 };
 use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;
@@ -70,6 +71,7 @@ fn crowd() -> (Crowd, Vec<Handle>, Vec<Vec<ClipId>>) {
         }
     }
     crowd.pack();
+    crowd.reserve_layers(handles.len());
     (crowd, handles, clips_of)
 }
 
@@ -86,6 +88,11 @@ fn run(executor: &dyn Executor) -> u64 {
         let plays: [Play; 4] = [0, 1, 2, 3]
             .map(|k| Play { weight: 0.1 + (frame % 7) as f32, ..Play::new(clips[at][(k + frame) % 4]) });
         crowd.set_clips(handles[at], &plays[..1 + frame % 4]).expect("clips");
+        let over = |clip: usize| Layer { weight: 0.5, fade: 0.1, ..Layer::new(clips[at][clip]) };
+        crowd.set_layers(handles[at], &[over(frame % 4), over(0)][..frame % 3]).expect("layers");
+        if frame % 3 > 0 {
+            crowd.fade_layer(handles[at], 0, 0.0, 0.2).expect("a layer");
+        }
         let other = handles[(7 * frame) % handles.len()];
         crowd.teleport(other, WorldTransform::standing(frame as f32 * 0.01, 1.0, 0.0)).expect("teleport");
         let ground = FlatGround::default();

@@ -94,7 +94,7 @@ pub struct Run {
     /// Fill around the cache.
     pub store_stream_ns_per_character: f64,
     /// Per stage.
-    pub stage_ns_per_character: [f64; 5],
+    pub stage_ns_per_character: [f64; Stage::ALL.len()],
     /// Load of the machine over the last minute, when the run ended.
     pub load: f64,
 }
