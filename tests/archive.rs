@@ -54,6 +54,7 @@ static SMALL: LazyLock<(Vec<BoundClip>, Vec<u8>)> = LazyLock::new(|| {
         name: name.to_owned(),
         duration: 0.5,
         looping: true,
+        additive: sign < 0.0,
         rotations: (0..16)
             .flat_map(|key| {
                 let joints = GAITS.rig.topology().len();
@@ -184,6 +185,7 @@ fn all_but_the_pose_comes_back_bit_by_bit() {
             assert_eq!(back.name(), clip.name());
             assert_eq!(back.duration().to_bits(), clip.duration().to_bits());
             assert_eq!((back.looping(), back.intervals()), (clip.looping(), clip.intervals()));
+            assert_eq!(back.additive(), clip.additive());
             assert_eq!(back.root(), clip.root());
             assert_eq!(back.contacts(), clip.contacts());
             assert_eq!((back.events(), back.sync()), (clip.events(), clip.sync()));

@@ -262,7 +262,7 @@ fn pelvis<L: Lanes>(batch: &Batch<'_>, rows: &[Row], block: &Block, scratch: &mu
 
 #[inline(always)]
 fn contacts<L: Lanes>(batch: &Batch<'_>, rows: &[Row], scratch: &mut Scratch) {
-    for foot in 0..MAX_FEET {
+    for (foot, row) in rows.iter().enumerate().take(MAX_FEET) {
         for at in (0..BLOCK).step_by(L::N) {
             let mut weight = L::zero();
             for part in &batch.parts {
@@ -270,7 +270,7 @@ fn contacts<L: Lanes>(batch: &Batch<'_>, rows: &[Row], scratch: &mut Scratch) {
             }
             let additive = L::splat(0.5).lt(L::load(&batch.additive, at));
             let weight = L::select(additive, L::zero(), weight);
-            let layer = L::load_i32(&rows[foot], at) * L::splat(1.0 / (KEY_ONE * WEIGHT_ONE));
+            let layer = L::load_i32(row, at) * L::splat(1.0 / (KEY_ONE * WEIGHT_ONE));
             let own = L::load(&scratch.contact[foot], at);
             let blended = (layer - own).mul_add(weight, own);
             L::select(L::zero().lt(weight), blended, own).store(&mut scratch.contact[foot], at);

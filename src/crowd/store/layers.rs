@@ -259,10 +259,7 @@ impl Crowd {
         check_weight(layer.weight)?;
         check_seconds(layer.fade)?;
         check_time(layer.time)?;
-        if !(layer.speed.abs() <= MAX_SPEED) {
-            let right = "it must be from -16 to 16";
-            return Err(BuildError::Input { what: "a layer's speed", value: layer.speed, right });
-        }
+        check(layer.speed.abs() <= MAX_SPEED, "a layer's speed", layer.speed, "it must be from -16 to 16")?;
         let mut state = LayerState {
             used: true,
             loops: layer.wrap.loops(clip.looping()),
@@ -309,16 +306,14 @@ impl LayerState {
     }
 }
 
+fn check(good: bool, what: &'static str, value: f32, right: &'static str) -> Result<(), BuildError> {
+    if good { Ok(()) } else { Err(BuildError::Input { what, value, right }) }
+}
+
 fn check_weight(weight: f32) -> Result<(), BuildError> {
-    if (0.0..=1.0).contains(&weight) {
-        return Ok(());
-    }
-    Err(BuildError::Input { what: "a layer's weight", value: weight, right: "0 to 1" })
+    check((0.0..=1.0).contains(&weight), "a layer's weight", weight, "0 to 1")
 }
 
 fn check_time(time: f32) -> Result<(), BuildError> {
-    if time.abs() < 1e6 {
-        return Ok(());
-    }
-    Err(BuildError::Input { what: "a layer's time", value: time, right: "it must be finite" })
+    check(time.abs() < 1e6, "a layer's time", time, "it must be finite")
 }
