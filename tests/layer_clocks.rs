@@ -7,8 +7,7 @@ use reference::terrain::Terrain;
 use throng::clip::{AdditiveReference, BoundClip, ClipEvent, MotionKeys};
 use throng::content::{self, BodyPlan, RigKind};
 use throng::crowd::{
-    ClipId, Crowd, CrowdConfig, Frame, Handle, JointMask, Layer, Play, Roots, Serial, WorldTransform,
-    Wrap,
+    ClipId, Crowd, CrowdConfig, Frame, Handle, JointMask, Layer, Play, Roots, Serial, WorldTransform, Wrap,
 };
 use throng::rig::{Rig, Topology};
 
