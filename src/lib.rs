@@ -37,6 +37,8 @@ pub mod content;
 pub mod crowd;
 pub mod error;
 #[cfg(feature = "import")]
+pub mod export;
+#[cfg(feature = "import")]
 pub mod import;
 pub mod lanes;
 #[cfg(feature = "hecs")]

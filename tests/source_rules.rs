@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// Each may use those before it and itself, never those after it.
-const ORDER: [&str; 9] = ["lanes", "rig", "clip", "content", "import", "retarget", "crowd", "lod", "stress"];
+const ORDER: [&str; 10] =
+    ["lanes", "rig", "clip", "content", "import", "export", "retarget", "crowd", "lod", "stress"];
 
 /// At the root of the library, for everybody.
 const SHARED: [&str; 1] = ["error"];

@@ -1,10 +1,12 @@
 //! From any skeleton's clips to the rows of any topology.
 
 mod additive;
+mod bake;
 mod bind;
 mod chains;
 mod detect;
 mod root;
 
 pub use additive::bind_additive;
+pub use bake::{TravelOn, bake};
 pub use bind::{BindSource, TOLERANCE, bind, fitting_keys, motion_keys};
