@@ -116,6 +116,7 @@ pub(crate) struct TopologyData {
     /// Pairs of rig and skin.
     pub keys: u32,
     /// Rows of mixed blocks that nobody uses, and how many there are in all.
+    #[allow(clippy::vec_box, reason = "boxes go to blocks and come back")]
     pub spare_rows: Vec<Box<MixedRows>>,
     pub rows_made: usize,
     /// How many of the joints move, per tier.

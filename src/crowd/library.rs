@@ -37,8 +37,6 @@ pub(crate) mod hot {
     pub const EVENTS: usize = 4;
     /// 1 if there are more.
     pub const MORE: usize = 8;
-    /// Values.
-    pub const COUNT: usize = 9;
     /// Events that are told.
     pub const EVENT_COUNT: usize = MORE - EVENTS;
 }

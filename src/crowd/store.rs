@@ -62,6 +62,7 @@ pub struct Crowd {
     scratch: Vec<JobScratch>,
     events: EventSink,
     /// Rare state and memory of transitions that nobody uses.
+    #[allow(clippy::vec_box, reason = "boxes go to lanes and come back")]
     spare: Vec<Box<Rare>>,
     spare_memory: Vec<Box<[Row]>>,
     last_moment: transitions::LastMoment,

@@ -56,7 +56,7 @@ pub fn animate(
     let mut bytes = Vec::new();
     let mut starts = Vec::new();
     for (index, buffer) in document["buffers"].as_array().cloned().unwrap_or_default().iter().enumerate() {
-        while bytes.len() % 4 != 0 {
+        while !bytes.len().is_multiple_of(4) {
             bytes.push(0);
         }
         starts.push(bytes.len());
@@ -163,7 +163,7 @@ fn drop_old_keys(
         let data = offset.checked_add(length).and_then(|end| bytes.get(offset..end));
         let data =
             data.ok_or_else(|| ExportError::Original { what: format!("buffer view {at} is cut off") })?;
-        while kept.len() % 4 != 0 {
+        while !kept.len().is_multiple_of(4) {
             kept.push(0);
         }
         view["byteOffset"] = json!(kept.len());

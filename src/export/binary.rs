@@ -27,7 +27,7 @@ impl Binary {
     }
 
     pub fn view(&mut self, bytes: &[u8], target: Target) -> usize {
-        while self.bytes.len() % 4 != 0 {
+        while !self.bytes.len().is_multiple_of(4) {
             self.bytes.push(0);
         }
         let mut view = json!({ "buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len() });
@@ -85,7 +85,7 @@ impl Binary {
 
     /// Puts what it holds into the document, which loses its other buffers, and wraps both up.
     pub fn into_glb(mut self, mut document: Value) -> Result<Vec<u8>, ExportError> {
-        while self.bytes.len() % 4 != 0 {
+        while !self.bytes.len().is_multiple_of(4) {
             self.bytes.push(0);
         }
         // Lists may not be empty.
@@ -95,7 +95,7 @@ impl Binary {
             document["accessors"] = Value::Array(self.accessors);
         }
         let mut text = document.to_string().into_bytes();
-        while text.len() % 4 != 0 {
+        while !text.len().is_multiple_of(4) {
             text.push(b' ');
         }
         let chunk = |data: &[u8]| if data.is_empty() { 0 } else { 8 + data.len() };

@@ -145,9 +145,9 @@ fn spread(bits: u16) -> Row {
 #[inline(always)]
 fn gather<L: Lanes>(rows: &ClipRows, library: &Library, clock: &mut SlotClock) {
     let mut heads = [Row::ZERO; BLOCK];
-    for lane in 0..BLOCK {
+    for (head, &clip) in heads.iter_mut().zip(&rows.clip) {
         // An empty slot holds a clip that is there, since some lane plays.
-        heads[lane] = *library.hot(rows.clip[lane]);
+        *head = *library.hot(clip);
     }
     L::transpose(&heads, &mut clock.heads);
     clock.cycle = clock.heads[hot::DURATION];

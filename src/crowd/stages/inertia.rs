@@ -11,6 +11,8 @@
 //!   | s x y z, per second x y z | joint 1 | joint 2 |.. joint 7 |     pelvis and contacts follow the last joint
 //! ```
 
+#![allow(clippy::needless_range_loop)]
+
 use super::feet::LegPlan;
 use super::sample::Joints;
 use crate::crowd::block::Block;

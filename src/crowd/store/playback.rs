@@ -279,10 +279,9 @@ impl Crowd {
         }
         // The mixture's twist over the jump, as over a frame.
         let mut sum = crate::clip::Twist::default();
-        for slot in 0..MAX_CLIPS {
-            let rows = &block.clips[slot];
+        for (rows, from) in block.clips.iter().zip(before) {
             let weight = rows.weight.0[lane];
-            let (from, to) = (before[slot], rows.time.0[lane]);
+            let to = rows.time.0[lane];
             if weight > 0.0 && from != to {
                 let head = library.head(rows.clip[lane]);
                 let of = |time| if rows.ping_pong & bit != 0 { fold(time, head.duration).0 } else { time };
