@@ -89,7 +89,7 @@ pub struct StressArgs {
     /// Character file (glTF, GLB, VRM, BVH) instead of the built-in crowd.
     #[arg(long, value_name = "FILE")]
     pub character: Option<PathBuf>,
-    /// Files whose clips the crowd plays.
+    /// Files whose clips the crowd plays; archives must be packed for the character's joints.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub clips: Vec<PathBuf>,
     /// Contacts of those clips (NAME.contacts.json); files beside a motion file are found without.
@@ -182,7 +182,7 @@ pub struct BenchArgs {
 /// Options of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// glTF, GLB, VRM or BVH.
+    /// glTF, GLB, VRM or BVH, or an archive of clips (NAME.throng).
     pub file: PathBuf,
 }
 

@@ -6,6 +6,7 @@ use throng::crowd::SkinnedMesh;
 use throng::rig::{RawCharacter, RawMesh, RawSkin, ReferencePose, Role, RoleMap, Sole};
 
 use crate::draw::{Solid, Surface, bones, skin};
+use crate::source::Owner;
 
 /// How characters are drawn.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,15 @@ pub struct Pose {
 }
 
 impl Body {
+    /// Its skeleton, as the owner of clips.
+    pub fn owner(&self) -> Owner {
+        Owner {
+            skeleton: self.character.skeleton.clone(),
+            roles: self.roles.clone(),
+            reference: self.reference.clone(),
+        }
+    }
+
     /// Takes the character in.
     pub fn new(
         mut character: RawCharacter,

@@ -5,6 +5,7 @@ use throng::import::{self, Inspection, inspect};
 use crate::args::InspectArgs;
 use crate::output::{self, Failure};
 use crate::table::{align_right, table};
+use crate::{inspect_archive, source};
 
 /// Levels of the tree that are indented; deeper joints of a long chain stay in one column.
 const MOST_INDENT: usize = 24;
@@ -12,6 +13,9 @@ const MOST_INDENT: usize = 24;
 /// Runs the command.
 pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
     let path = &options.file;
+    if source::is_archive(path) {
+        return inspect_archive::run(path, json);
+    }
     let imported = import::load(path).map_err(|error| Failure::input(path, error.kind))?;
     let inspection = inspect(&imported);
     if json {

@@ -98,9 +98,9 @@ fn admit(
         soles: body.soles,
     };
     let rig = Rig::build(&source)?;
-    let Motion { clip, owner } = &subject.motions[0];
+    let Motion { clip, owner, bound } = &subject.motions[0];
     let from = BindSource { skeleton: &owner.skeleton, roles: &owner.roles, reference: &owner.reference };
-    let bound = bind(from, clip, &rig)?;
+    let bound = bound.clone().map_or_else(|| bind(from, clip, &rig), Ok)?;
     Ok((crowd.add_rig(rig)?, crowd.add_clip(bound)?))
 }
 

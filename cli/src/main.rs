@@ -5,6 +5,7 @@ mod bench;
 mod body;
 mod draw;
 mod inspect;
+mod inspect_archive;
 mod live;
 mod output;
 mod pack;

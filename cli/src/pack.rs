@@ -124,6 +124,12 @@ fn gather(options: &PackArgs, warnings: &mut Vec<String>) -> Result<(Rig, Body, 
     let mut sources = Vec::new();
     let mut own = None;
     for path in &options.files {
+        if source::is_archive(path) {
+            return Err(Failure::usage(
+                format!("{} is an archive already, whose clips are bound", path.display()),
+                "pack the files that it was made from",
+            ));
+        }
         let (body, motions) = source::read(path, warnings)?;
         sources.extend(motions.into_iter().map(|motion| Source { file: Some(path.clone()), motion }));
         own = own.or(Some(body));
@@ -156,7 +162,8 @@ fn gather(options: &PackArgs, warnings: &mut Vec<String>) -> Result<(Rig, Body, 
 
 fn built_in_clips(built: &BuiltIn, count: usize) -> Vec<Source> {
     let owner = Rc::new(source::owner_of(built));
-    let of = |clip: RawClip| Source { file: None, motion: Motion { clip, owner: Rc::clone(&owner) } };
+    let of =
+        |clip: RawClip| Source { file: None, motion: Motion { clip, owner: Rc::clone(&owner), bound: None } };
     content::library(built, count).into_iter().map(of).collect()
 }
 

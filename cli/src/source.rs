@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use throng::clip::RawClip;
+use throng::clip::archive::{ARCHIVE_EXTENSION, Archive};
+use throng::clip::{BoundClip, ClipLibrary, RawClip};
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::import;
 use throng::rig::{RawSkeleton, ReferencePose, RoleMap};
@@ -26,6 +27,8 @@ pub struct Owner {
 pub struct Motion {
     pub clip: RawClip,
     pub owner: Rc<Owner>,
+    /// Bound already: the raw clip then only has name, duration and contacts.
+    pub bound: Option<BoundClip>,
 }
 
 /// A body and what it may do.
@@ -101,16 +104,16 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
         }
     };
     for path in &options.clips {
-        motions.extend(read(path, &mut warnings)?.1);
+        if is_archive(path) {
+            motions.extend(unpack(path, &body)?);
+        } else {
+            motions.extend(read(path, &mut warnings)?.1);
+        }
     }
     if options.clip.as_deref() == Some(REST) {
-        let owner = Owner {
-            skeleton: body.character.skeleton.clone(),
-            roles: body.roles.clone(),
-            reference: body.reference.clone(),
-        };
+        let owner = body.owner();
         let clip = RawClip { name: REST.to_owned(), ..RawClip::default() };
-        motions = vec![Motion { clip, owner: Rc::new(owner) }];
+        motions = vec![Motion { clip, owner: Rc::new(owner), bound: None }];
     }
     if motions.is_empty() {
         // Only what will be drawn is synthesised; on its own body where there is one.
@@ -151,7 +154,7 @@ pub fn body_of(built: &BuiltIn) -> Body {
 
 /// A built-in clip on its own body.
 pub fn motion_of(built: &BuiltIn, kind: ClipKind) -> Motion {
-    Motion { clip: content::clip(kind, built), owner: Rc::new(owner_of(built)) }
+    Motion { clip: content::clip(kind, built), owner: Rc::new(owner_of(built)), bound: None }
 }
 
 /// The skeleton of a built-in character, as the owner of its clips.
@@ -161,6 +164,35 @@ pub fn owner_of(built: &BuiltIn) -> Owner {
         roles: built.roles.clone(),
         reference: built.reference(),
     }
+}
+
+/// True if the file's name is that of an archive of clips.
+pub fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == ARCHIVE_EXTENSION)
+}
+
+/// The bytes of an archive.
+pub fn read_archive(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|error| Failure::input(path, error))
+}
+
+/// Clips of an archive, which are bound to the joints of `body` already.
+fn unpack(path: &Path, body: &Body) -> Result<Vec<Motion>, Failure> {
+    let bytes = read_archive(path)?;
+    let library = Archive::open(&bytes).and_then(|archive| ClipLibrary::unpack(&archive));
+    let owner = Rc::new(body.owner());
+    let motion = |bound: &BoundClip| Motion {
+        clip: RawClip {
+            name: bound.name().to_owned(),
+            duration: bound.duration(),
+            looping: bound.looping(),
+            contacts: bound.contacts().cloned(),
+            ..RawClip::default()
+        },
+        owner: Rc::clone(&owner),
+        bound: Some(bound.clone()),
+    };
+    Ok(library.map_err(|error| Failure::input(path, error))?.iter().map(motion).collect())
 }
 
 /// Body and motions of a file.
@@ -181,13 +213,20 @@ pub fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion
         roles: loaded.roles.clone(),
         reference: reference.clone(),
     });
-    let motions = loaded.clips.into_iter().map(|clip| Motion { clip, owner: Rc::clone(&owner) }).collect();
+    let motions =
+        loaded.clips.into_iter().map(|clip| Motion { clip, owner: Rc::clone(&owner), bound: None }).collect();
     Ok((Body::new(loaded.character, loaded.roles, reference, [None; 2]), motions))
 }
 
 impl Motion {
     /// The clip with its tracks on the joints of the same names, for drawing it without retargeting.
     pub fn rebound(&self, to: &RawSkeleton) -> Result<RawClip, Failure> {
+        if self.bound.is_some() {
+            return Err(Failure::usage(
+                "clips of an archive are bound: they cannot be drawn raw",
+                "leave out --raw",
+            ));
+        }
         let mut bound = self.clip.clone();
         if self.owner.skeleton == *to {
             return Ok(bound);

@@ -108,6 +108,7 @@ pub fn threads(asked: usize) -> usize {
 pub fn refused(error: StressError) -> Failure {
     match error {
         StressError::Import(error) => Failure::input(&error.file, &error.kind),
+        StressError::Archive { path, reason } => Failure::input(&path, reason),
         StressError::Threads { .. } => Failure::usage(error.to_string(), "ask for fewer with --threads"),
         StressError::Scene { what, right } => Failure::usage(what, right),
         other => Failure::Engine(other.to_string()),

@@ -12,10 +12,10 @@ fn help_names_every_command_and_exit_code() {
     let output = throng(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     let text = stdout(&output);
-    for word in ["stress", "bench", "inspect", "render", "Exit codes", "--json"] {
+    for word in ["stress", "bench", "inspect", "render", "pack", "Exit codes", "--json"] {
         assert!(text.contains(word), "{word} is missing in\n{text}");
     }
-    for command in ["stress", "bench", "inspect", "render"] {
+    for command in ["stress", "bench", "inspect", "render", "pack"] {
         let output = throng(&[command, "--help"]);
         assert_eq!(output.status.code(), Some(0));
         assert!(stdout(&output).contains("Exit codes"), "{command}");

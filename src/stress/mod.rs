@@ -44,6 +44,15 @@ pub enum StressError {
     #[cfg(feature = "import")]
     #[error(transparent)]
     Import(#[from] crate::import::ImportError),
+    /// An archive of clips was refused.
+    #[cfg(feature = "import")]
+    #[error("{}: {reason}", path.display())]
+    Archive {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// Files hold nothing that a scene could be made of.
     #[error("{what}; {right}")]
     Scene {

@@ -5,18 +5,21 @@ use std::path::{Path, PathBuf};
 use super::StressError;
 use super::scene::Scene;
 use super::terrain::{HALF_SIDE, TerrainKind};
+use crate::clip::archive::{ARCHIVE_EXTENSION, Archive, ArchiveError};
+use crate::clip::{BoundClip, ClipLibrary};
 use crate::content::rng::Rng;
 use crate::crowd::{ClipId, Crowd, CrowdConfig, Play, WorldTransform};
+use crate::error::BuildError;
 use crate::import::{self, Imported, Sidecar};
 use crate::retarget::{BindSource, bind};
-use crate::rig::{ReferencePose, Rig, RigSource};
+use crate::rig::{ReferencePose, Rig, RigSource, Topology};
 
 /// Files to make a scene of.
 #[derive(Clone, Debug, Default)]
 pub struct UserFiles {
     /// File with a skeleton (glTF, GLB, VRM, BVH).
     pub character: PathBuf,
-    /// Files with clips; the character's own are always there.
+    /// Files with clips, or archives of clips bound to the character; its own are always there.
     pub clips: Vec<PathBuf>,
     /// Contacts of clips, each naming its motion file; those beside a motion file are found without.
     pub contacts: Vec<PathBuf>,
@@ -53,25 +56,29 @@ impl UserFiles {
         })?;
         let mut crowd = Crowd::new(config);
         let rig_id = crowd.add_rig(rig.clone())?;
-        let mut clips: Vec<(ClipId, f32, bool)> = Vec::new();
-        let mut take = |crowd: &mut Crowd, source: &Imported, own: &ReferencePose, path: &Path| {
+        let mut clips = Taken::new();
+        let mut take = |crowd: &mut Crowd,
+                        clips: &mut Taken,
+                        source: &Imported,
+                        own: &ReferencePose,
+                        path: &Path| {
             for clip in &source.clips {
                 let from =
                     BindSource { skeleton: &source.character.skeleton, roles: &source.roles, reference: own };
-                let bound = bind(from, clip, &rig).and_then(|bound| {
-                    let (duration, root) = (bound.duration(), bound.root().at(bound.duration()));
-                    let travels = root.x.hypot(root.z) > 0.2;
-                    Ok((crowd.add_clip(bound)?, duration, travels))
-                });
-                match bound {
-                    Ok(bound) => clips.push(bound),
+                match bind(from, clip, &rig).and_then(|bound| admit(crowd, [bound])) {
+                    Ok(bound) => clips.extend(bound),
                     Err(error) => warnings.push(format!("{}: {error}", path.display())),
                 }
             }
         };
-        take(&mut crowd, &target, &reference, &self.character);
+        take(&mut crowd, &mut clips, &target, &reference, &self.character);
         let mut more = Vec::new();
         for path in &self.clips {
+            if path.extension().is_some_and(|extension| extension == ARCHIVE_EXTENSION) {
+                let unpacked = unpack(path, rig.topology())?;
+                clips.extend(admit(&mut crowd, unpacked.iter().cloned())?);
+                continue;
+            }
             let source = self.load(path, &mut more)?;
             // On the same skeleton the two stand alike already, whatever pose the file rests in.
             let own = ReferencePose::of_sibling(
@@ -82,7 +89,7 @@ impl UserFiles {
                 &reference,
             )
             .unwrap_or_else(|| ReferencePose::aligned(&source.character.skeleton, &source.roles));
-            take(&mut crowd, &source, &own, path);
+            take(&mut crowd, &mut clips, &source, &own, path);
         }
         warnings.append(&mut more);
         if clips.is_empty() {
@@ -141,4 +148,30 @@ impl UserFiles {
         }
         Ok(imported)
     }
+}
+
+/// Clips of a crowd: the id, the duration in seconds, and whether it travels.
+type Taken = Vec<(ClipId, f32, bool)>;
+
+/// Gives clips to a crowd.
+fn admit(crowd: &mut Crowd, clips: impl IntoIterator<Item = BoundClip>) -> Result<Taken, BuildError> {
+    let mut admitted = Taken::new();
+    for clip in clips {
+        let (duration, root) = (clip.duration(), clip.root().at(clip.duration()));
+        admitted.push((crowd.add_clip(clip)?, duration, root.x.hypot(root.z) > 0.2));
+    }
+    Ok(admitted)
+}
+
+/// All clips of an archive for characters of that topology.
+fn unpack(path: &Path, topology: &Topology) -> Result<ClipLibrary, StressError> {
+    let refused = |reason: String| StressError::Archive { path: path.to_owned(), reason };
+    let bytes = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
+    let archive = |error: ArchiveError| refused(error.to_string());
+    let library = Archive::open(&bytes).and_then(|archive| ClipLibrary::unpack(&archive)).map_err(archive)?;
+    if library.topology() != topology {
+        let clip = library.iter().next().map(|clip| clip.name().to_owned()).unwrap_or_default();
+        return Err(archive(ArchiveError::OtherTopology { clip }));
+    }
+    Ok(library)
 }

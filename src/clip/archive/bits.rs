@@ -158,7 +158,9 @@ impl Mean {
 
     #[inline]
     fn meet(&mut self, magnitude: u32) {
-        self.0 = self.0 - (self.0 >> MEMORY) + u64::from(magnitude);
+        // One jump must not make all that follows wide.
+        let most = 8 * (self.0 >> MEMORY) + 8;
+        self.0 = self.0 - (self.0 >> MEMORY) + u64::from(magnitude).min(most);
     }
 }
 

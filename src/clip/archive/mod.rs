@@ -27,6 +27,9 @@ pub use format::MAGIC;
 pub use pack::{PackSettings, PackedClip, pack};
 pub use unpack::{Archive, ClipInfo};
 
+/// What the names of archives end with, after a dot.
+pub const ARCHIVE_EXTENSION: &str = "throng";
+
 /// Version of the format that is written and read.
 pub const VERSION: u32 = 1;
 

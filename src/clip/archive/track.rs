@@ -164,6 +164,12 @@ impl Track {
     /// comes out is a usable rotation or vector.
     pub fn rows(&self, mut take: impl FnMut(usize, [i16; 4])) {
         let vector = self.plan.form == Form::Vector;
+        if let (true, Some(&first)) = (self.is_still(), self.knots.first()) {
+            let value = self.point(first);
+            let value = if vector || value[3] >= 0.0 { value } else { value.map(|v| -v) };
+            (0..=self.intervals).for_each(|key| take(key, quad(value)));
+            return;
+        }
         let mut points: Vec<[f64; 4]> = self.knots.iter().map(|knot| self.point(*knot)).collect();
         if !vector {
             // Continuous from knot to knot, the first on the side of the reference pose.
@@ -281,5 +287,9 @@ fn unit(value: [f64; 4]) -> [f64; 4] {
 
 /// As rows hold it.
 fn quad(value: [f64; 4]) -> [i16; 4] {
-    value.map(|v| (v.clamp(-1.0, 1.0) * f64::from(KEY_ONE)).round() as i16)
+    // Rounded by hand, which is no call.
+    value.map(|v| {
+        let scaled = v.clamp(-1.0, 1.0) * f64::from(KEY_ONE);
+        (scaled + 0.5f64.copysign(scaled)) as i32 as i16
+    })
 }

@@ -259,17 +259,12 @@ impl<'a> Archive<'a> {
         if ![end.x, end.z, end.yaw].iter().all(|v| v.abs() < FARTHEST) {
             return Err("its root motion leads too far");
         }
-        let joints = self.topology.len();
-        let groups = group_count(joints);
-        let mut rows = vec![KeyGroup([0; 4 * GROUP]); (intervals + 1) * groups];
-        let mut put = |key: usize, quad: usize, values: [i16; 4]| {
-            rows[key * groups + quad / GROUP].0[4 * (quad % GROUP)..][..4].copy_from_slice(&values);
-        };
+        let keys = intervals + 1;
         let mut contact = [const { Vec::new() }; MAX_FEET];
         for row in &mut contact {
-            row.resize(intervals + 1, 0i16);
+            row.resize(keys, 0i16);
             let mut fits = true;
-            take_row(&mut bits, intervals + 1, 17, |at, value| match i16::try_from(value) {
+            take_row(&mut bits, keys, 17, |at, value| match i16::try_from(value) {
                 Ok(value) if value != i16::MIN => row[at] = value,
                 _ => fits = false,
             })
@@ -278,34 +273,37 @@ impl<'a> Archive<'a> {
                 return Err("a contact weight is out of range");
             }
         }
-        for (key, (left, right)) in contact[0].iter().zip(&contact[1]).enumerate() {
-            put(key, joints + 1, [*left, *right, 0, 0]);
-        }
-        if bits.take(1).map_err(short)? == 1 {
-            let track = Track::take(&mut bits, intervals, true).map_err(short)?;
-            track.rows(|key, row| put(key, joints, row));
-        }
+        let moves = bits.take(1).map_err(short)? == 1;
+        let pelvis = moves.then(|| Track::take(&mut bits, intervals, true)).transpose().map_err(short)?;
+        let joints = self.topology.len();
+        let groups = group_count(joints);
+        let mut rows = vec![KeyGroup([0; 4 * GROUP]); keys * groups];
         let mut crosses_hemisphere = false;
-        for (joint, shared) in self.shared.iter().enumerate() {
-            let own;
-            let track = match shared {
-                Shared::Rest => None,
-                Shared::Still(track) => {
-                    own = track.held(intervals);
-                    Some(&own)
+        // Quads of one group for all keys, so that rows are written by whole lines.
+        let mut lines = vec![KeyGroup([0; 4 * GROUP]); keys];
+        for group in 0..groups {
+            lines.fill(KeyGroup([0; 4 * GROUP]));
+            for slot in 0..GROUP {
+                let mut put = |key: usize, row: [i16; 4]| {
+                    lines[key].0[4 * slot..4 * slot + 4].copy_from_slice(&row);
+                };
+                let quad = group * GROUP + slot;
+                if quad == joints {
+                    pelvis.iter().for_each(|track| track.rows(&mut put));
+                } else if quad == joints + 1 {
+                    (0..keys).for_each(|key| put(key, [contact[0][key], contact[1][key], 0, 0]));
+                } else if let Some(shared) = self.shared.get(quad) {
+                    match track(shared, &mut bits, intervals).map_err(short)? {
+                        None => (0..keys).for_each(|key| put(key, Track::REST)),
+                        Some(track) => track.rows(|key, row| {
+                            crosses_hemisphere |= row[3] < 0;
+                            put(key, row);
+                        }),
+                    }
                 }
-                Shared::No if bits.take(1).map_err(short)? == 0 => None,
-                Shared::No => {
-                    own = Track::take(&mut bits, intervals, false).map_err(short)?;
-                    Some(&own)
-                }
-            };
-            match track {
-                None => (0..=intervals).for_each(|key| put(key, joint, Track::REST)),
-                Some(track) => track.rows(|key, row| {
-                    crosses_hemisphere |= row[3] < 0;
-                    put(key, joint, row);
-                }),
+            }
+            for (key, line) in lines.iter().enumerate() {
+                rows[key * groups + group] = *line;
             }
         }
         if !bits.is_done() {
@@ -326,6 +324,16 @@ impl<'a> Archive<'a> {
             crosses_hemisphere,
         }))
     }
+}
+
+/// The next joint's track, `None` for rest.
+fn track(shared: &Shared, bits: &mut BitReader<'_>, intervals: usize) -> Result<Option<Track>, Exhausted> {
+    Ok(match shared {
+        Shared::Rest => None,
+        Shared::Still(track) => Some(track.held(intervals)),
+        Shared::No if bits.take(1)? == 0 => None,
+        Shared::No => Some(Track::take(bits, intervals, false)?),
+    })
 }
 
 fn wrong(what: &'static str, reason: &'static str) -> ArchiveError {

@@ -1,0 +1,146 @@
+//! `pack`, and what other commands make of its archives.
+
+mod support;
+
+use std::fs;
+
+use support::*;
+
+/// Sets of clips of the test data: character, files.
+const SETS: [(&str, &[&str]); 2] = [
+    ("gltf/ozz_pab/pab_arnaud.glb", &["gltf/ozz_pab/pab_locomotions.glb"]),
+    (
+        "gltf/kaykit/manny_med_mod.gltf",
+        &["gltf/kaykit/Med_MovementBasic.glb", "gltf/kaykit/Med_MovementAdvanced.glb"],
+    ),
+];
+
+#[test]
+fn clips_of_files_take_less_than_a_tenth_at_a_fifth_of_a_millimetre() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("set.throng");
+    let out = out.to_str().unwrap_or_default();
+    for (character, files) in SETS {
+        let Some(character) = data(character) else { return };
+        let paths: Vec<_> = files.iter().filter_map(|file| data(file)).collect();
+        let mut arguments =
+            vec!["pack", "--json", "-o", out, "--onto", character.to_str().unwrap_or_default()];
+        arguments.extend(paths.iter().filter_map(|path| path.to_str()));
+        let output = throng(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let report = document(&output);
+        assert_eq!(report["packed_bytes"].as_u64(), Some(fs::metadata(out).expect("a file").len()));
+        assert!(report["ratio"].as_f64().is_some_and(|ratio| ratio < 0.1), "{report}");
+        assert!(report["error_mm"].as_f64().is_some_and(|error| error > 0.0 && error <= 0.2), "{report}");
+        let clips = report["clips"].as_array().expect("clips");
+        assert_eq!(clips.len() as u64, report["clip_count"].as_u64().unwrap_or(0));
+        for clip in clips {
+            assert!(clip["file"].as_str().is_some_and(|file| file.contains("gltf")), "{clip}");
+            assert!(clip["error_mm"].as_f64().is_some_and(|error| error <= 0.2), "{clip}");
+        }
+        // The same bytes again.
+        let first = fs::read(out).expect("readable");
+        assert_eq!(throng(&arguments).status.code(), Some(0));
+        assert_eq!(fs::read(out).expect("readable"), first);
+    }
+}
+
+#[test]
+fn packed_clips_are_inspected_drawn_and_walked_with() {
+    let Some(character) = data("gltf/ozz_pab/pab_arnaud.glb") else { return };
+    let character = character.to_str().unwrap_or_default();
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().unwrap_or_default().to_owned();
+    let (archive, other) = (path("a.throng"), path("b.throng"));
+    let files = data("gltf/ozz_pab/pab_locomotions.glb").expect("beside its character");
+    let packed = throng(&["pack", files.to_str().unwrap_or_default(), "--onto", character, "-o", &archive]);
+    assert!(packed.status.success(), "{}", stderr(&packed));
+    for word in ["walk", "jog", "run", "whole file, 3 clips", "error mm"] {
+        assert!(stdout(&packed).contains(word), "{word} is missing in\n{}", stdout(&packed));
+    }
+    let inspected = document(&throng(&["inspect", "--json", &archive]));
+    assert_eq!(inspected["rig"], "pab_arnaud");
+    assert_eq!(inspected["clips"].as_array().map(Vec::len), Some(3));
+    assert!(inspected["joints"].as_array().is_some_and(|joints| joints.iter().any(|joint| joint == "hips")));
+    assert!(stdout(&throng(&["inspect", &archive])).contains("jog"));
+
+    let built = throng(&["pack", "--builtin", "-o", &other]);
+    assert!(built.status.success(), "{}", stderr(&built));
+    let picture = |name: &str, clips: &[&str]| {
+        draw(directory.path(), name, &[&["--clip", "walk", "--frames", "3"], clips].concat())
+    };
+    let (loose, bound) = (picture("l.png", &[]), picture("a.png", &["--clips", &other]));
+    let pairs = loose.pixels().zip(bound.pixels());
+    let differ = pairs.filter(|(a, b)| a.0.iter().zip(b.0).any(|(a, b)| a.abs_diff(b) > 60)).count();
+    assert!(subject(&bound).len() > 1000);
+    assert!(differ < bound.pixels().len() / 500, "{differ} pixels differ");
+
+    let stress = ["stress", "--json", "--characters", "20", "--seconds", "0.5", "--ground", "flat"];
+    let walked = throng(&[&stress[..], &["--character", character, "--clips", &archive]].concat());
+    assert_eq!(document(&walked)["library_clips"], 3);
+    let refused = throng(&[&stress[..], &["--character", character, "--clips", &other]].concat());
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(stderr(&refused).contains("another topology"), "{}", stderr(&refused));
+}
+
+#[test]
+fn only_archives_are_replaced_and_no_input() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().unwrap_or_default().to_owned();
+    let (text, archive, damaged) = (path("notes.txt"), path("a.throng"), path("damaged.throng"));
+    fs::write(&text, "mine").expect("a file");
+    let refused = throng(&["pack", "--builtin", "1", "-o", &text]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("no clip archive"), "{}", stderr(&refused));
+    assert_eq!(fs::read(&text).expect("still there"), b"mine");
+    for _ in 0..2 {
+        assert!(throng(&["pack", "--builtin", "1", "-o", &archive]).status.success());
+    }
+    assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 2, "no parts are left");
+    // An archive is no input of its own.
+    let own = throng(&["pack", &archive, "-o", &archive]);
+    assert_eq!(own.status.code(), Some(2), "{}", stderr(&own));
+    let again = throng(&["pack", &archive, "-o", &path("c.throng")]);
+    assert_eq!(again.status.code(), Some(2), "{}", stderr(&again));
+    assert!(stderr(&again).contains("pack the files"), "{}", stderr(&again));
+
+    let mut bytes = fs::read(&archive).expect("readable");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&damaged, bytes).expect("a file");
+    let refused = throng(&["inspect", "--json", &damaged]);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(document(&refused)["error"].as_str().is_some_and(|text| text.contains("hash")));
+}
+
+#[test]
+fn usage_of_pack_is_checked() {
+    for (arguments, word) in [
+        (&["pack", "-o", "x.throng"][..], "<FILE>"),
+        (&["pack", "--builtin"], "--output"),
+        (&["pack", "--builtin", "1", "-o", "x.throng", "--tolerance", "0"], "0.001"),
+        (&["pack", "--builtin", "1", "-o", "x.throng", "--shell", "NaN"], "0.001"),
+    ] {
+        let output = throng(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(word), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn clips_of_one_name_are_told_apart_by_their_files() {
+    let Some(file) = data("gltf/ozz_pab/pab_locomotions.glb") else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().unwrap_or_default().to_owned();
+    let (copy, archive) = (path("again.glb"), path("a.throng"));
+    fs::copy(&file, &copy).expect("a copy");
+    let output = throng(&["pack", "--json", file.to_str().unwrap_or_default(), &copy, "-o", &archive]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report = document(&output);
+    let names: Vec<_> =
+        report["clips"].as_array().into_iter().flatten().filter_map(|clip| clip["clip"].as_str()).collect();
+    for name in ["again/jog", "again/run", "again/walk", "pab_locomotions/jog", "pab_locomotions/walk"] {
+        assert!(names.contains(&name), "{name} is not among {names:?}");
+    }
+    assert!(report["warnings"].to_string().contains("there are others of its name"));
+}
