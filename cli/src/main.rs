@@ -1,4 +1,4 @@
-//! The `throng` command: stress, bench, inspect, render, pack.
+//! The `throng` command: stress, bench, inspect, render, pack, retarget, check.
 
 mod args;
 mod bench;
@@ -11,6 +11,7 @@ mod output;
 mod pack;
 mod progress;
 mod render;
+mod retarget;
 mod source;
 mod stress;
 mod table;
@@ -29,6 +30,8 @@ fn main() -> ExitCode {
         Command::Render(options) => render::run(options, cli.json),
         Command::Inspect(options) => inspect::run(options, cli.json),
         Command::Pack(options) => pack::run(options, cli.json),
+        Command::Retarget(options) => retarget::retarget(options, cli.json),
+        Command::Check(options) => retarget::check(options, cli.json),
         Command::Stress(options) => stress::run(options, cli.json),
         Command::Bench(options) => bench::run(options, cli.json),
     };

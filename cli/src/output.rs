@@ -137,6 +137,12 @@ pub const PICTURE: FileKind = FileKind([0x89, b'P', b'N', b'G', b'\r', b'\n', 0x
 /// An archive of clips.
 pub const ARCHIVE: FileKind = FileKind(throng::clip::archive::MAGIC, "clip archive");
 
+/// A GLB file.
+pub const GLB: FileKind = FileKind(*b"glTF\x02\0\0\0", "GLB file");
+
+/// A BVH file.
+pub const BVH: FileKind = FileKind(*b"HIERARCH", "BVH file");
+
 /// Refuses to replace an input, however its path is spelt, a file that an input refers to, or anything that is not of
 /// the kind that is written.
 pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind) -> Result<(), Failure> {

@@ -100,6 +100,7 @@ impl MotionKeys {
             rotations: self.rotations.iter().enumerate().map(since).collect(),
             pelvis: self.pelvis.iter().map(|own| *own - pelvis).collect(),
             root: vec![[0.0; 3]; count],
+            origin: [0.0; 3],
             contact: vec![[0.0; crate::rig::MAX_FEET]; count],
             contacts: None,
             events: self.events.clone(),

@@ -49,8 +49,10 @@ pub struct MotionKeys {
     pub rotations: Vec<DQuat>,
     /// Per key: position of the pelvis minus its reference position, in the root's frame, leg lengths.
     pub pelvis: Vec<DVec3>,
-    /// Per key: root `[x, z, yaw]`, leg lengths and unwrapped radians.
+    /// Per key: root `[x, z, yaw]`, leg lengths and unwrapped radians; the first is zero.
     pub root: Vec<[f64; 3]>,
+    /// Where in the source's model space the root was at the first key, in the same units: what playing leaves out.
+    pub origin: [f64; 3],
     /// Per key and leg of the topology: 1 in contact, falling to 0 away from it.
     pub contact: Vec<[f32; MAX_FEET]>,
     /// As authored; `None` where they were only detected.

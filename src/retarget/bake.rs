@@ -62,7 +62,8 @@ pub fn bake(
     let mut translations: Vec<Vec<Vec3>> = vec![Vec::with_capacity(count); joints];
     let mut models: Vec<(DQuat, DVec3)> = vec![(DQuat::IDENTITY, DVec3::ZERO); joints];
     for key in 0..count {
-        let [x, z, yaw] = if travel == TravelOn::Nothing { [0.0; 3] } else { keys.root[key] };
+        let [x, z, yaw] =
+            if travel == TravelOn::Nothing { keys.origin } else { from(keys.origin, keys.root[key]) };
         let way = DVec3::new(x * leg, 0.0, z * leg);
         let turn = DQuat::from_rotation_y(yaw);
         let mut since: Vec<DQuat> = Vec::with_capacity(joints);
@@ -140,6 +141,12 @@ pub fn bake(
         events: keys.events.clone(),
         sync: keys.sync.clone(),
     })
+}
+
+/// A planar pose in the axes of an origin, told from outside.
+fn from([x, z, yaw]: [f64; 3], [dx, dz, turn]: [f64; 3]) -> [f64; 3] {
+    let (s, c) = yaw.sin_cos();
+    [x + c * dx + s * dz, z - s * dx + c * dz, yaw + turn]
 }
 
 /// True if `joint` is below `carrier`.

@@ -228,6 +228,7 @@ pub fn motion_keys(
     }
     let origin = root[0];
     let (s, c) = origin[2].sin_cos();
+    keys.origin = [origin[0] / leg, origin[1] / leg, origin[2]];
     keys.root = root
         .iter()
         .map(|[x, z, yaw]| {

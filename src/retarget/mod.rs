@@ -6,7 +6,9 @@ mod bind;
 mod chains;
 mod detect;
 mod root;
+mod verdict;
 
 pub use additive::bind_additive;
 pub use bake::{TravelOn, bake};
 pub use bind::{BindSource, TOLERANCE, bind, fitting_keys, motion_keys};
+pub use verdict::{Grade, Judged, Spread, Verdict, judge};

@@ -1,0 +1,138 @@
+//! `retarget` and `check`, as a user types them.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use support::throng;
+
+/// GLB files of built-in bodies with clips, as sources.
+fn sources(folder: &Path, count: usize) {
+    use throng::content::{self, BodyPlan, ClipKind, RigKind};
+    fs::create_dir_all(folder.join("deep")).expect("made");
+    for at in 0..count {
+        let body = content::character(RigKind::ALL[at % 4], &BodyPlan::child());
+        let clips = [content::clip(ClipKind::Walk, &body), content::clip(ClipKind::Idle, &body)];
+        let bytes = throng::export::glb(&body.character, &clips, &Default::default()).expect("writes");
+        let name = if at == 0 { "deep/zero.glb".to_owned() } else { format!("clip{at}.glb") };
+        fs::write(folder.join(name), bytes).expect("written");
+    }
+}
+
+fn retarget(from: &Path, to: &Path, more: &[&str]) -> (i32, Value, String) {
+    let mut arguments = vec!["retarget", "--json", "--onto", "biped"];
+    let (from, to) = (from.to_str().expect("text"), to.to_str().expect("text"));
+    arguments.extend([from, "-o", to]);
+    arguments.extend(more);
+    let output = throng(&arguments);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code().unwrap_or(-1), serde_json::from_str(&text).unwrap_or(Value::Null), errors)
+}
+
+#[test]
+fn a_folder_is_retargeted_once_and_a_bad_file_costs_only_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 5);
+    fs::write(from.join("broken.glb"), b"glTF\x02\0\0\0nothing").expect("written");
+    let (code, report, errors) = retarget(&from, &to, &[]);
+    assert_eq!(code, 1, "{errors}");
+    assert_eq!(report["clips"].as_array().expect("a list").len(), 10);
+    assert_eq!(report["failed"].as_array().expect("a list").len(), 1);
+    assert!(report["failed"][0]["file"].as_str().expect("text").ends_with("broken.glb"));
+    for clip in report["clips"].as_array().expect("a list") {
+        assert_ne!(clip["verdict"], "bad", "{clip}");
+        assert!(clip["limb_direction_deg"]["max"].as_f64().expect("a number") < 5.0);
+        assert!(clip["stance_slide_mm_p99"].is_null(), "a GLB says nothing of contacts");
+    }
+    for name in ["deep/zero.glb", "clip1.glb", "clip4.glb"] {
+        let back = throng::import::load(to.join(name)).expect("reads back");
+        assert_eq!(back.clips.len(), 2, "{name}");
+        assert!(!back.character.meshes.is_empty(), "{name} keeps the mesh");
+    }
+    // Again: nothing is made anew but what failed.
+    let (_, report, _) = retarget(&from, &to, &[]);
+    assert_eq!(report["skipped"], 5);
+    assert_eq!(report["clips"].as_array().expect("a list").len(), 10, "and still told");
+    // What has changed, or is gone, is.
+    fs::remove_file(to.join("clip1.glb")).expect("removed");
+    fs::copy(from.join("clip3.glb"), from.join("clip2.glb")).expect("copied");
+    fs::remove_file(from.join("broken.glb")).expect("removed");
+    let (code, report, _) = retarget(&from, &to, &[]);
+    assert_eq!((code, &report["skipped"]), (0, &Value::from(3)));
+    assert!(to.join("clip1.glb").exists());
+}
+
+#[test]
+fn a_run_that_was_cut_off_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 4);
+    let (code, ..) = retarget(&from, &to, &[]);
+    assert_eq!(code, 0);
+    // As if it had been killed in the middle of its third line.
+    let journal = to.join("retarget.journal");
+    let text = fs::read_to_string(&journal).expect("a journal");
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines.len(), 4);
+    let cut = format!("{}\n{}\n{}", lines[0], lines[1], &lines[2][..lines[2].len() / 2]);
+    fs::write(&journal, cut).expect("written");
+    let (code, report, _) = retarget(&from, &to, &[]);
+    assert_eq!((code, &report["skipped"]), (0, &Value::from(2)));
+    let (_, report, _) = retarget(&from, &to, &[]);
+    assert_eq!(report["skipped"], 4);
+}
+
+#[test]
+fn shards_are_all_of_it_together_and_know_of_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 5);
+    let mut count = 0;
+    for shard in ["1/3", "2/3", "3/3"] {
+        let (code, report, errors) = retarget(&from, &to, &["--shard", shard]);
+        assert_eq!(code, 0, "{errors}");
+        count += report["clips"].as_array().expect("a list").len();
+    }
+    assert_eq!(count, 10);
+    let (_, report, _) = retarget(&from, &to, &[]);
+    assert_eq!(report["skipped"], 5);
+    let (code, ..) = retarget(&from, &to, &["--shard", "4/3"]);
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn inputs_are_never_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sources(folder.path(), 2);
+    let before = fs::read(folder.path().join("clip1.glb")).expect("there");
+    let (code, _, errors) = retarget(folder.path(), folder.path(), &[]);
+    assert_ne!(code, 0, "{errors}");
+    assert!(errors.contains("will not be overwritten"), "{errors}");
+    assert_eq!(fs::read(folder.path().join("clip1.glb")).expect("there"), before);
+}
+
+#[test]
+fn bvh_comes_out_and_check_writes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 2);
+    let (code, _, errors) = retarget(&from, &to, &["--format", "bvh", "--travel", "hips"]);
+    assert_eq!(code, 0, "{errors}");
+    let clips: Vec<_> = fs::read_dir(to.join("clip1")).expect("a folder of clips").collect();
+    assert_eq!(clips.len(), 2);
+    for clip in clips {
+        let back = throng::import::load(clip.expect("an entry").path()).expect("reads back");
+        assert_eq!(back.clips.len(), 1);
+    }
+    let output = throng(&["check", "--json", from.to_str().expect("text"), "deform-tall"]);
+    assert_eq!(output.status.code(), Some(0));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["clips"].as_array().expect("a list").len(), 4);
+    assert!(report["clips"][0]["output"].is_null());
+    let output = throng(&["check", "no/such/folder", "biped"]);
+    assert_eq!(output.status.code(), Some(3));
+}
