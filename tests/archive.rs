@@ -74,6 +74,7 @@ static SMALL: LazyLock<(Vec<BoundClip>, Vec<u8>)> = LazyLock::new(|| {
             ClipEvent { time: 0.3, name: "Schritt, größer".to_owned() },
         ],
         sync: vec![0.4, 0.1],
+        ..MotionKeys::default()
     };
     let keys = [keys("one", 1.0), keys("two", -1.0)];
     let clips = keys.each_ref().map(|keys| BoundClip::build(GAITS.rig.topology(), keys).unwrap());
