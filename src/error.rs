@@ -227,6 +227,20 @@ pub enum BuildError {
         /// The joint of the topology.
         joint: usize,
     },
+    /// No palette entry tells where a joint is.
+    #[error("no palette of rig \"{rig}\" has an entry for joint {joint}; have it kept (Crowd::keep_joints)")]
+    JointNotKept {
+        /// Name of the rig.
+        rig: String,
+        /// The joint of the topology.
+        joint: usize,
+    },
+    /// A character came after the last frame.
+    #[error("character {index} has no pose yet; run a frame first")]
+    NoPose {
+        /// Index of the character.
+        index: usize,
+    },
     /// A vertex of a mesh cannot be skinned.
     #[error("mesh \"{mesh}\", vertex {vertex}: {reason}")]
     Vertex {

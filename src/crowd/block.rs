@@ -23,15 +23,15 @@ use crate::rig::MAX_FEET;
 pub const MAX_CLIPS: usize = 4;
 
 /// Rows of a block that hold one value per character, playback apart.
-const ROWS: usize = 24 + 5 * MAX_FEET;
+pub(crate) const ROWS: usize = 24 + 5 * MAX_FEET;
 
 /// Masks that a lane takes along.
-const FLAGS: usize = 5;
+pub(crate) const FLAGS: usize = 5;
 
 /// Values of one clip slot that are rows.
-const CLIP_ROWS: usize = 4;
+pub(crate) const CLIP_ROWS: usize = 4;
 /// And those that are a bit per lane.
-const CLIP_BITS: usize = 7;
+pub(crate) const CLIP_BITS: usize = 7;
 
 /// Everything of one clip slot, 16 characters wide.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +91,12 @@ impl ClipRows {
             &mut self.warped,
             &mut self.eventful,
         ]
+    }
+
+    /// The same, of one lane.
+    fn bits_of(&self, lane: usize) -> [bool; CLIP_BITS] {
+        let Self { loops, ping_pong, synced, playing, varying, warped, eventful, .. } = *self;
+        [loops, ping_pong, synced, playing, varying, warped, eventful].map(|bits| bits & (1 << lane) != 0)
     }
 
     /// Takes over what the clip of a lane asks for: to be called whenever clip or `playing` change.
@@ -219,21 +225,45 @@ pub(crate) struct Lane {
     pub token: Option<SlotToken>,
     pub rare: Option<Box<Rare>>,
     /// See [`Block::flags`].
-    flags: [bool; FLAGS],
-    clips: [LaneClip; MAX_CLIPS],
-    rows: [f32; ROWS],
+    pub flags: [bool; FLAGS],
+    pub clips: [LaneClip; MAX_CLIPS],
+    pub rows: [f32; ROWS],
 }
 
 #[derive(Clone, Copy, Debug)]
-struct LaneClip {
-    clip: u16,
-    values: [f32; CLIP_ROWS],
-    bits: [bool; CLIP_BITS],
+pub(crate) struct LaneClip {
+    pub clip: u16,
+    pub values: [f32; CLIP_ROWS],
+    pub bits: [bool; CLIP_BITS],
 }
 
 /// Sets or clears the bit of a lane.
 pub(crate) fn put_bit(mask: &mut u16, lane: usize, set: bool) {
     *mask = *mask & !(1 << lane) | u16::from(set) << lane;
+}
+
+/// All rows of a block in the order in which lanes carry their values, borrowed as asked for.
+macro_rules! rows_of {
+    ($block:expr $(, $mutable:tt)?) => {{
+        let block = $block;
+        let [f0, f1] = &$($mutable)? block.feet;
+        let [px, py, pz] = &$($mutable)? block.position;
+        let [rx, ry, rz, rw] = &$($mutable)? block.rotation;
+        let [lx, ly, lz] = &$($mutable)? block.position_lost;
+        let [ix, iy, iz, iw] = &$($mutable)? block.rotation_lost;
+        let [dx, dz, dyaw] = &$($mutable)? block.displacement;
+        let ([ax, az], [bx, bz]) = (&$($mutable)? f0.offset, &$($mutable)? f0.last);
+        let ([cx, cz], [ex, ez]) = (&$($mutable)? f1.offset, &$($mutable)? f1.last);
+        let (leg, pelvis) = (&$($mutable)? block.leg, &$($mutable)? block.pelvis);
+        let (height, fresh) = (&$($mutable)? block.last_height, &$($mutable)? block.fresh);
+        let (age, phase) = (&$($mutable)? block.age, &$($mutable)? block.phase);
+        let phase_lost = &$($mutable)? block.phase_lost;
+        let (locked0, locked1) = (&$($mutable)? f0.locked, &$($mutable)? f1.locked);
+        [
+            px, py, pz, rx, ry, rz, rw, dx, dz, dyaw, leg, pelvis, height, fresh, age, phase, phase_lost, lx, ly, lz,
+            ix, iy, iz, iw, ax, az, bx, bz, locked0, cx, cz, ex, ez, locked1,
+        ]
+    }};
 }
 
 impl Block {
@@ -261,74 +291,45 @@ impl Block {
     }
 
     fn rows(&mut self) -> [&mut Row; ROWS] {
-        let [f0, f1] = &mut self.feet;
-        let [px, py, pz] = &mut self.position;
-        let [rx, ry, rz, rw] = &mut self.rotation;
-        let [lx, ly, lz] = &mut self.position_lost;
-        let [ix, iy, iz, iw] = &mut self.rotation_lost;
-        let [dx, dz, dyaw] = &mut self.displacement;
-        let ([ax, az], [bx, bz]) = (&mut f0.offset, &mut f0.last);
-        let ([cx, cz], [ex, ez]) = (&mut f1.offset, &mut f1.last);
-        [
-            px,
-            py,
-            pz,
-            rx,
-            ry,
-            rz,
-            rw,
-            dx,
-            dz,
-            dyaw,
-            &mut self.leg,
-            &mut self.pelvis,
-            &mut self.last_height,
-            &mut self.fresh,
-            &mut self.age,
-            &mut self.phase,
-            &mut self.phase_lost,
-            lx,
-            ly,
-            lz,
-            ix,
-            iy,
-            iz,
-            iw,
-            ax,
-            az,
-            bx,
-            bz,
-            &mut f0.locked,
-            cx,
-            cz,
-            ex,
-            ez,
-            &mut f1.locked,
-        ]
+        rows_of!(self, mut)
     }
 
     fn flags(&mut self) -> [&mut u16; FLAGS] {
         [&mut self.stale, &mut self.fading, &mut self.transitions, &mut self.layered, &mut self.settled]
     }
 
+    /// A copy of a lane, without what only one can own: slot and rare state.
+    pub fn peek(&self, lane: usize) -> Lane {
+        let bit = |mask: u16| mask & (1 << lane) != 0;
+        let mut clips = LaneClip::EMPTY;
+        for (out, rows) in clips.iter_mut().zip(&self.clips) {
+            out.clip = rows.clip[lane];
+            out.values = [&rows.time, &rows.lost, &rows.weight, &rows.speed].map(|row| row.0[lane]);
+            out.bits = rows.bits_of(lane);
+        }
+        Lane {
+            character: self.characters[lane],
+            rig: self.rigs[lane],
+            skin: self.skins[lane],
+            token: None,
+            rare: None,
+            flags: [self.stale, self.fading, self.transitions, self.layered, self.settled].map(bit),
+            clips,
+            rows: rows_of!(self).map(|row| row.0[lane]),
+        }
+    }
+
     /// Takes a lane out; the lane is dead afterwards and holds harmless values.
     pub fn take(&mut self, lane: usize) -> Lane {
-        let mut clips = LaneClip::EMPTY;
-        for (out, rows) in clips.iter_mut().zip(&mut self.clips) {
-            out.clip = rows.clip[lane];
-            out.values = rows.rows().map(|row| row.0[lane]);
-            out.bits = rows.bits().map(|bits| *bits & (1 << lane) != 0);
-        }
-        let (character, rig, skin) = (self.characters[lane], self.rigs[lane], self.skins[lane]);
-        let (token, rare) = (self.tokens[lane].take(), self.rare[lane].take());
-        let rows = self.rows().map(|row| row.0[lane]);
-        let flags = self.flags().map(|mask| *mask & (1 << lane) != 0);
+        let mut taken = self.peek(lane);
+        taken.token = self.tokens[lane].take();
+        taken.rare = self.rare[lane].take();
         self.live &= !(1 << lane);
         self.written &= !(1 << lane);
         let dead = Lane {
             character: u32::MAX,
-            rig,
-            skin,
+            rig: taken.rig,
+            skin: taken.skin,
             token: None,
             rare: None,
             flags: [false; FLAGS],
@@ -337,7 +338,7 @@ impl Block {
         };
         self.put_values(lane, &dead);
         self.characters[lane] = u32::MAX;
-        Lane { character, rig, skin, token, rare, flags, clips, rows }
+        taken
     }
 
     /// Puts a character into a free lane.
@@ -384,7 +385,7 @@ impl Block {
 }
 
 impl LaneClip {
-    const EMPTY: [Self; MAX_CLIPS] =
+    pub const EMPTY: [Self; MAX_CLIPS] =
         [Self { clip: 0, values: [0.0; CLIP_ROWS], bits: [false; CLIP_BITS] }; MAX_CLIPS];
 }
 

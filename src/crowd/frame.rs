@@ -13,7 +13,7 @@ use super::output::{PackedSkin, PaletteFormat};
 use super::scratch::Scratch;
 use super::stages::sample::Joints;
 use super::stages::{Proportions, advance, feet, inertia, layers, model, palette, sample};
-use super::store::{WorldTransform, place::Openings};
+use super::store::{RigBounds, WorldTransform, place::Openings};
 use super::tier::{TIERS, Tier, TierConfig};
 use crate::lanes::{
     BLOCK, Lanes, Line, LineTargets, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence,
@@ -131,6 +131,9 @@ pub(crate) struct RigData {
     pub offsets: Vec<[f32; 3]>,
     pub soles: [[[f32; 3]; 2]; MAX_FEET],
     pub skins: Vec<PackedSkin>,
+    pub bounds: RigBounds,
+    /// Joints that all slots carry.
+    pub kept: Vec<u16>,
     /// Number of its first skin among those of the topology.
     pub first_key: u32,
     /// The same for tiers that move fewer joints than there are; empty for the others.

@@ -102,6 +102,16 @@ impl Library {
         self.clips.len() as u32 - 1
     }
 
+    /// Puts a clip in the place of another, which is handed back; `None` if there is none.
+    pub fn replace(&mut self, index: u32, clip: BoundClip) -> Option<BoundClip> {
+        let old = self.clips.get_mut(index as usize)?;
+        let head = ClipHead::of(&clip);
+        self.hot[index as usize] = head.hot();
+        self.heads[index as usize] = head;
+        self.bytes = self.bytes + clip.bytes() - old.bytes();
+        Some(core::mem::replace(old, clip))
+    }
+
     #[inline(always)]
     pub fn head(&self, clip: u16) -> &ClipHead {
         &self.heads[usize::from(clip)]

@@ -31,7 +31,8 @@ pub use output::{PaletteFormat, PoseHeader};
 pub use rare::MAX_LAYERS;
 pub use skinning::{SkinPalette, SkinnedMesh};
 pub use store::{
-    ClipId, Crowd, CrowdConfig, Handle, Layer, LayerMode, MAX_SPEED, MaskId, Occupancy, Play, RigId, Spawn,
-    TransitionKind, WorldTransform, Wrap,
+    Aabb, ClipId, Crowd, CrowdConfig, Handle, Layer, LayerMode, LocalTransform, MAX_SPEED, MaskId, Occupancy,
+    Play, RigId, SNAPSHOT_VERSION, SnapshotError, Socket, Spawn, TransitionKind, WorldTransform, Wrap,
+    joint_radii,
 };
 pub use tier::{TIERS, Tier, TierConfig};

@@ -128,6 +128,12 @@ pub(crate) struct PackedSkin {
     pub entries: Vec<PackedEntry>,
     /// Per batch of entries that fill whole lines: joints that must be in model space before it.
     pub joints: Vec<u16>,
+    /// Per entry, padding left out: the joint that it stands for, whichever it moves with.
+    pub own: Vec<u16>,
+    /// Per joint of the topology: the entry that tells where it is, `u16::MAX` where none does.
+    pub carriers: Vec<u16>,
+    /// Entries, padding left out.
+    pub count: usize,
     pub lines: u32,
     /// Metres that 1 stands for in [`PaletteFormat::Snorm16`].
     pub range: f32,
@@ -173,6 +179,58 @@ impl PackedSkin {
                 scale,
             });
         }
+        let mut packed = Self {
+            entries,
+            joints: Vec::new(),
+            own: skin.entries().iter().map(|entry| entry.joint).collect(),
+            carriers: Vec::new(),
+            count: 0,
+            lines: 0,
+            range: range(rig, skin),
+        };
+        packed.finish(rig, format);
+        Ok(packed)
+    }
+
+    /// With entries for joints that it lacks; `kept` as it was built with.
+    pub fn keeping(mut self, rig: &Rig, kept: usize, format: PaletteFormat, joints: &[u16]) -> Self {
+        let lacks = |joint: &&u16| self.carriers.get(usize::from(**joint)) == Some(&u16::MAX);
+        let mut added: Vec<u16> = joints.iter().filter(lacks).copied().collect();
+        added.sort_unstable();
+        added.dedup();
+        let reach = reach(rig);
+        self.entries.truncate(self.count);
+        for joint in added {
+            self.range = self.range.max(reach[usize::from(joint)] + rig.leg());
+            self.own.push(joint);
+            let (joint, offset) = carried(rig, joint, [0.0; 3], kept);
+            self.entries.push(PackedEntry {
+                joint,
+                general: false,
+                offset,
+                linear: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+                rotation: [0.0, 0.0, 0.0, 1.0],
+                scale: 1.0,
+            });
+        }
+        self.finish(rig, format);
+        self
+    }
+
+    /// All that follows from the entries.
+    fn finish(&mut self, rig: &Rig, format: PaletteFormat) {
+        let entries = &mut self.entries;
+        self.count = entries.len();
+        self.carriers = vec![u16::MAX; rig.topology().len()];
+        for (at, (entry, &joint)) in entries.iter().zip(&self.own).enumerate().rev() {
+            // From the last on, so that the first of several stays.
+            let flat =
+                entry.general && glam::Mat3::from_cols_array_2d(&entry.linear).determinant().abs() < 1e-12;
+            if !flat && at < usize::from(u16::MAX) {
+                self.carriers[usize::from(joint)] = at as u16;
+            }
+        }
+        self.lines = 1 + format.lines(entries.len()) as u32;
         // Padding repeats the last entry, so that whole lines can be written.
         let (batch, _) = format.batch();
         if let Some(&last) = entries.last() {
@@ -181,15 +239,13 @@ impl PackedSkin {
             }
         }
         let mut needed = 0;
-        let joints = entries
+        self.joints = entries
             .chunks_exact(batch)
             .map(|batch| {
                 needed = batch.iter().map(|entry| entry.joint + 1).fold(needed, u16::max);
                 needed
             })
             .collect();
-        let lines = 1 + format.lines(skin.entries().len()) as u32;
-        Ok(Self { range: range(rig, skin), entries, joints, lines })
     }
 }
 
@@ -208,15 +264,24 @@ fn carried(rig: &Rig, joint: u16, offset: [f32; 3], kept: usize) -> (u16, [f32; 
     (at, sum.map(|c| c as f32))
 }
 
-/// No joint gets further from the root than all its bones stretched out, the pelvis at its reference place plus what
-/// rows can move it; a matrix translation adds the entry's constant.
-fn range(rig: &Rig, skin: &Skin) -> f32 {
-    let length = |v: [f32; 3]| v.iter().map(|c| c * c).sum::<f32>().sqrt();
+/// How far each joint is from the root with all bones above it stretched out.
+pub(crate) fn reach(rig: &Rig) -> Vec<f32> {
     let mut reach = vec![0.0f32; rig.topology().len()];
     for (joint, &parent) in rig.topology().parents().iter().enumerate() {
         let above = reach.get(usize::from(parent)).copied().unwrap_or(0.0);
         reach[joint] = above + length(rig.offsets()[joint]);
     }
+    reach
+}
+
+fn length(v: [f32; 3]) -> f32 {
+    v.iter().map(|c| c * c).sum::<f32>().sqrt()
+}
+
+/// No joint gets further from the root than all its bones stretched out, the pelvis at its reference place plus what
+/// rows can move it; a matrix translation adds the entry's constant.
+fn range(rig: &Rig, skin: &Skin) -> f32 {
+    let reach = reach(rig);
     let far = skin
         .entries()
         .iter()

@@ -1,11 +1,16 @@
 //! The crowd: who lives where, and everything a host calls.
 
+mod bounds;
+mod joints;
 mod layers;
 mod lifecycle;
 mod pack;
 pub(crate) mod place;
 mod playback;
 mod read;
+mod rebase;
+mod snapshot;
+mod swap;
 mod tiers;
 mod transitions;
 mod values;
@@ -25,7 +30,11 @@ use crate::error::BuildError;
 use crate::lanes::{BLOCK, Line, Row, SlotBuffer};
 use crate::rig::{MAX_FEET, NO_PARENT, Rig, Topology};
 
+pub(in crate::crowd) use bounds::RigBounds;
+pub use bounds::{Aabb, joint_radii};
+pub use joints::{LocalTransform, Socket};
 pub use layers::{Layer, LayerMode, MaskId};
+pub use snapshot::{SNAPSHOT_VERSION, SnapshotError};
 pub use transitions::TransitionKind;
 use values::check_transform;
 pub use values::{
@@ -125,15 +134,11 @@ impl Crowd {
             .map(|skin| PackedSkin::build(&rig, skin, usize::MAX, self.config.format))
             .collect::<Result<Vec<_>, _>>()?;
         let topology = self.topology_of(rig.topology())?;
-        let mut soles = [[[0.0; 3]; 2]; MAX_FEET];
-        for (out, sole) in soles.iter_mut().zip(rig.soles()) {
-            *out = [sole.heel, sole.ball];
-        }
         let data = &mut self.topologies[usize::from(topology)];
-        let lesser = tiers::lesser_skins(&rig, &data.kept, &self.config)?;
+        let lesser = tiers::lesser_skins(&rig, &data.kept, &self.config, &[])?;
         let first_key = data.keys;
         data.keys += skins.len() as u32;
-        self.rig_data.push(RigData { offsets: rig.offsets().to_vec(), soles, skins, lesser, first_key });
+        self.rig_data.push(rig_data(&rig, skins, lesser, first_key));
         self.rigs.push((rig, topology));
         self.reserve_scratch();
         Ok(RigId(id))
@@ -372,6 +377,16 @@ impl JobScratch {
             self.dump.resize(lines * BLOCK, Line::ZERO);
         }
     }
+}
+
+/// What a frame reads of a rig.
+fn rig_data(rig: &Rig, skins: Vec<PackedSkin>, lesser: [Vec<PackedSkin>; TIERS], first_key: u32) -> RigData {
+    let mut soles = [[[0.0; 3]; 2]; MAX_FEET];
+    for (out, sole) in soles.iter_mut().zip(rig.soles()) {
+        *out = [sole.heel, sole.ball];
+    }
+    let offsets = rig.offsets().to_vec();
+    RigData { offsets, soles, skins, lesser, bounds: RigBounds::default(), kept: Vec::new(), first_key }
 }
 
 /// Index of the next of `have` things, which are told apart by 16 bits.

@@ -136,6 +136,37 @@ impl SlotBuffer {
         }
     }
 
+    /// Free ranges: length, and where those of that length begin, the next to be used last.
+    pub fn free_ranges(&self) -> &[(u32, Vec<u32>)] {
+        &self.free
+    }
+
+    /// A buffer with slots where another one had them (first line and lines), and their tokens in the same order.
+    /// `None` if ranges overlap, are empty or lie past the end.
+    pub fn with_slots(
+        lines: Vec<Line>,
+        slots: &[(u32, u32)],
+        free: Vec<(u32, Vec<u32>)>,
+    ) -> Option<(Self, Vec<SlotToken>)> {
+        let mut ranges = slots.to_vec();
+        ranges.extend(free.iter().flat_map(|(length, firsts)| firsts.iter().map(|&first| (first, *length))));
+        ranges.sort_unstable();
+        let mut end = 0;
+        for &(first, length) in &ranges {
+            if first < end || length == 0 {
+                return None;
+            }
+            end = first.checked_add(length)?;
+        }
+        if end as usize > lines.len() {
+            return None;
+        }
+        let buffer = Self { lines, free, ..Self::default() };
+        let id = buffer.id;
+        let tokens = slots.iter().map(|&(first, lines)| SlotToken { buffer: id, first, lines }).collect();
+        Some((buffer, tokens))
+    }
+
     /// Everything, free ranges included: what a host uploads.
     pub fn as_lines(&self) -> &[Line] {
         &self.lines

@@ -4,6 +4,7 @@ use super::playback::Plays;
 use super::values::check_transform;
 use super::{Crowd, Handle, Location, RigId, Spawn, WorldTransform};
 use crate::crowd::block::{Block, Lane};
+use crate::crowd::frame::Cohort;
 use crate::crowd::store::Play;
 use crate::crowd::store::place::KEYS;
 use crate::crowd::store::tiers::cohort_index;
@@ -37,8 +38,8 @@ struct Checked {
 }
 
 impl Crowd {
-    /// Makes room for so many more characters of a rig and skin, calls adding up: within it spawning, despawning and
-    /// [`pack_some`](Self::pack_some) allocate nothing, however they alternate.
+    /// Makes room for so many more characters of a rig and skin, in whatever tier, calls adding up: within it spawning,
+    /// despawning, changing tiers and [`pack_some`](Self::pack_some) allocate nothing, however they alternate.
     ///
     /// # Errors
     /// If rig or skin are unknown.
@@ -50,17 +51,21 @@ impl Crowd {
         let used = self.slots.as_lines().len();
         let lines = Reserved::add(&mut self.reserved.lines, used, characters.saturating_mul(length as usize));
         self.slots.reserve(lines, length, all);
-        let at = self.home(rig);
-        let cohorts = self.cohorts.len().max(self.reserved.blocks.len());
-        self.reserved.blocks.resize(cohorts, 0);
-        let cohort = &mut self.cohorts[at];
-        let data = &mut self.topologies[usize::from(cohort.topology)];
+        let topology = self.rigs[usize::from(rig.0)].1;
+        let data = &mut self.topologies[usize::from(topology)];
         // Besides the blocks of this rig and skin, a mixed one per pair of them.
         data.reserve_rows((data.keys as usize).div_ceil(2) + 1);
-        let more = characters.div_ceil(BLOCK) + 2;
-        let blocks = Reserved::add(&mut self.reserved.blocks[at], cohort.blocks.len(), more);
-        cohort.blocks.reserve(blocks.saturating_sub(cohort.blocks.len()));
-        cohort.open.reserve(KEYS as usize + data.keys as usize, blocks);
+        let lists = (KEYS + data.keys) as usize;
+        let cohorts = self.cohorts.len().max(self.reserved.blocks.len());
+        self.reserved.blocks.resize(cohorts, 0);
+        for tier in Tier::ALL {
+            let at = usize::from(cohort_index(topology, tier));
+            let Cohort { blocks, open, .. } = &mut self.cohorts[at];
+            let more = characters.div_ceil(BLOCK) + 2;
+            let count = Reserved::add(&mut self.reserved.blocks[at], blocks.len(), more);
+            blocks.reserve(count.saturating_sub(blocks.len()));
+            open.reserve(lists, count);
+        }
         Ok(())
     }
 

@@ -41,7 +41,7 @@ impl Crowd {
                 }
                 self.push_block(cohort, run);
             }
-            self.file_all(cohort);
+            self.file_all(cohort, &[]);
         }
     }
 

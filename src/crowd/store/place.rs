@@ -61,6 +61,16 @@ impl Openings {
         self.links.reserve(blocks.saturating_sub(self.links.len()));
     }
 
+    /// All blocks with room, in an order that files them as they are.
+    pub fn filed(&self) -> Vec<u32> {
+        let mut filed = Vec::new();
+        for list in 0..self.lists() {
+            filed.extend(core::iter::successors(self.first(list), |&block| self.next(block)));
+        }
+        filed.reverse();
+        filed
+    }
+
     pub fn clear(&mut self) {
         self.heads.fill(NONE);
         self.links.clear();
@@ -201,12 +211,13 @@ impl Crowd {
         lane
     }
 
-    /// Files all blocks of a cohort anew: after packing, or when keys have changed.
-    pub(super) fn file_all(&mut self, cohort: usize) {
+    /// Files all blocks of a cohort anew: after packing, or when keys have changed. Those of `first` come first, in their
+    /// order.
+    pub(super) fn file_all(&mut self, cohort: usize, first: &[u32]) {
         let cohort = &mut self.cohorts[cohort];
         cohort.open.clear();
         let data = &mut self.topologies[usize::from(cohort.topology)];
-        for at in 0..cohort.blocks.len() {
+        for at in first.iter().map(|&at| at as usize).chain(0..cohort.blocks.len()) {
             settle(cohort, at, data, &self.rig_data);
         }
     }

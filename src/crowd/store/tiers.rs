@@ -92,17 +92,19 @@ pub(super) fn kept(topology: &Topology, level: u8) -> usize {
     levels.take_while(|&&own| own <= level).count().max(needed.unwrap_or(1))
 }
 
-/// The skins of a rig as each tier writes them, where that differs from the whole.
+/// The skins of a rig as each tier writes them, where that differs from the whole; all slots carry `joints`.
 pub(super) fn lesser_skins(
     rig: &Rig,
     kept: &[usize; TIERS],
     config: &super::CrowdConfig,
+    joints: &[u16],
 ) -> Result<[Vec<PackedSkin>; TIERS], BuildError> {
     let mut lesser: [Vec<PackedSkin>; TIERS] = Default::default();
     for (skins, &kept) in lesser.iter_mut().zip(kept) {
         if kept < rig.topology().len() {
             for skin in rig.skins() {
-                skins.push(PackedSkin::build(rig, skin, kept, config.format)?);
+                let packed = PackedSkin::build(rig, skin, kept, config.format)?;
+                skins.push(packed.keeping(rig, kept, config.format, joints));
             }
         }
     }

@@ -93,7 +93,7 @@ impl Crowd {
         self.blocks().map(|block| block.transitions.count_ones() as usize).sum()
     }
 
-    fn memory_rows(&self) -> usize {
+    pub(super) fn memory_rows(&self) -> usize {
         self.topologies.iter().map(|data| inertia::rows(data.topology.len())).max().unwrap_or(0)
     }
 
