@@ -27,6 +27,7 @@ mod motion;
 mod report;
 mod sidecar;
 mod stand;
+pub mod vrm;
 
 pub use error::{ImportError, Refusal};
 pub use inspect::{InspectedClip, InspectedJoint, Inspection, inspect};
@@ -49,6 +50,8 @@ pub struct Imported {
     pub roles: RoleMap,
     /// What was converted, guessed or dropped.
     pub report: ImportReport,
+    /// What a VRM file says beyond that.
+    pub vrm: Option<vrm::Vrm>,
 }
 
 /// How long a unit of a format is.
@@ -70,13 +73,15 @@ struct Plan {
     axes: Option<glam::Quat>,
     /// Known without asking for names.
     roles: Option<RoleProposal>,
+    /// What the file says of itself as a VRM.
+    vrm: Option<vrm::Vrm>,
     /// The file's rest pose says nothing about where the body stands.
     stand: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { units: Units::Metres, axes: None, roles: None, stand: false }
+        Self { units: Units::Metres, axes: None, roles: None, vrm: None, stand: false }
     }
 }
 
@@ -102,7 +107,12 @@ fn finish(
         warnings.push(Warning::DuplicateNames { names });
     }
     fold::fold_scale(&mut character, &mut clips, &mut warnings);
-    let proposal = plan.roles.clone().unwrap_or_else(|| roles_from_names(&character.skeleton));
+    let named = || roles_from_names(&character.skeleton);
+    let proposal = match (&plan.roles, &plan.vrm) {
+        (Some(known), _) => known.clone(),
+        (None, Some(vrm)) if !vrm.human_bones.is_empty() => vrm.roles(named()),
+        _ => named(),
+    };
     report.roles = proposal.report;
     let roles = proposal.map;
     report.conversion = conventions::convert(&mut character, &mut clips, &roles, &plan, &mut warnings);
@@ -116,5 +126,5 @@ fn finish(
     motion::classify(&character.skeleton, &roles, &mut clips, &mut warnings);
     check::check(&character, &clips)?;
     report.warnings = warnings.into_list();
-    Ok(Imported { character, clips, roles, report })
+    Ok(Imported { character, clips, roles, report, vrm: plan.vrm })
 }

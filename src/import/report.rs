@@ -161,6 +161,14 @@ pub enum Warning {
     Lifted { by: f32 },
     /// Frame 0 is a pose for calibration, and the clip starts behind it.
     CalibrationFrame,
+    /// The VRM part of the file could not be read; joints are told by their names.
+    VrmUnreadable { reason: String },
+    /// A human bone was left out.
+    HumanBone { bone: String, reason: &'static str },
+    /// A spring names a group of colliders that is not there.
+    ColliderGroup { spring: String, group: u64 },
+    /// An expression moves a morph target that is not there.
+    ExpressionBind { expression: String, index: u64 },
     /// There were more warnings than are kept.
     More { count: usize },
 }
@@ -305,6 +313,14 @@ impl fmt::Display for Warning {
             }
             Self::CalibrationFrame => {
                 f.write_str("frame 0 is a pose for calibration; the clip starts at frame 1")
+            }
+            Self::VrmUnreadable { reason } => write!(f, "the VRM part is not readable: {reason}"),
+            Self::HumanBone { bone, reason } => write!(f, "human bone {bone:?} was left out: {reason}"),
+            Self::ColliderGroup { spring, group } => {
+                write!(f, "spring {spring:?} names collider group {group}, which is not there")
+            }
+            Self::ExpressionBind { expression, index } => {
+                write!(f, "expression {expression:?} moves morph target {index}, which is not there")
             }
             Self::More { count } => write!(f, "{count} more warnings"),
             Self::SpeedEstimated { clip, speed } => {

@@ -25,7 +25,7 @@ use target::Target;
 use work::Plan;
 
 /// Endings of files that have clips.
-const ENDINGS: [&str; 4] = ["glb", "gltf", "vrm", "bvh"];
+const ENDINGS: [&str; 5] = ["glb", "gltf", "vrm", "vrma", "bvh"];
 
 /// A file of a source, and what it is called below the output folder.
 #[derive(Clone, Debug)]

@@ -227,6 +227,7 @@ fn read_sized(
         axes: options.axes,
         roles: None,
         stand: true,
+        vrm: None,
     };
     finish(character, clips, report, warnings, plan)
 }

@@ -23,7 +23,7 @@ use self::buffers::Buffers;
 use self::container::Document;
 use self::tree::{Selection, Tree};
 use super::report::Warnings;
-use super::{ImportError, ImportReport, Imported, Plan, Refusal, Warning, finish};
+use super::{ImportError, ImportReport, Imported, Plan, Refusal, Warning, finish, vrm};
 use crate::rig::{RawCharacter, RawSkin};
 
 /// What an import may let pass.
@@ -123,7 +123,17 @@ fn read(
     };
     let virtual_joints = selection.nodes.iter().map(|node| !listed.contains(node)).collect();
     let report = ImportReport { nodes: selection.nodes, virtual_joints, ..ImportReport::default() };
-    finish(character, clips, report, warnings, Plan::default())
+    let vrm = vrm::read(parts.json, &report.nodes, &mut warnings);
+    // A VRM 0.x looks along -Z, whether or not it has legs to tell by.
+    let axes = vrm
+        .as_ref()
+        .filter(|vrm| vrm.kind == vrm::VrmKind::Zero)
+        .map(|_| glam::Quat::from_xyzw(0.0, 1.0, 0.0, 0.0));
+    if axes.is_some() {
+        let (forward, up) = ("-Z".to_owned(), "+Y".to_owned());
+        warnings.push(Warning::AxesTurned { degrees: 180.0, forward, up });
+    }
+    finish(character, clips, report, warnings, Plan { vrm, axes, ..Plan::default() })
 }
 
 /// Without a skin, nodes without a mesh are the skeleton; but if beside meshes there are only lone ones, they are lamps
