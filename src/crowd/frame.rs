@@ -14,6 +14,7 @@ use super::scratch::Scratch;
 use super::stages::sample::Joints;
 use super::stages::{Proportions, advance, feet, inertia, layers, model, palette, sample};
 use super::store::{RigBounds, WorldTransform, place::Openings};
+use super::streams::{self, StreamCounts, StreamPose, StreamTable, lanes_of};
 use super::tier::{TIERS, Tier, TierConfig};
 use crate::lanes::{
     BLOCK, Lanes, Line, LineTargets, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence,
@@ -45,6 +46,8 @@ pub enum Stage {
     Advance,
     /// Local deltas.
     Sample,
+    /// Local deltas of characters that a stream drives.
+    RetargetLive,
     /// Layers over the clips.
     Layers,
     /// Feet on the ground.
@@ -58,14 +61,22 @@ pub enum Stage {
 
 impl Stage {
     /// In order.
-    pub const ALL: [Self; 6] =
-        [Self::Advance, Self::Sample, Self::Layers, Self::Feet, Self::Model, Self::Palette];
+    pub const ALL: [Self; 7] = [
+        Self::Advance,
+        Self::Sample,
+        Self::RetargetLive,
+        Self::Layers,
+        Self::Feet,
+        Self::Model,
+        Self::Palette,
+    ];
 
     /// As `bench` prints it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Advance => "advance",
             Self::Sample => "sample",
+            Self::RetargetLive => "retarget_live",
             Self::Layers => "layers",
             Self::Feet => "feet",
             Self::Model => "model",
@@ -87,13 +98,16 @@ pub struct Frame<'a> {
     pub until: Stage,
     /// Whom anybody sees.
     pub visible: Visibility<'a>,
+    /// Poses of streams, by [`super::StreamId`]: see [`super::Crowd::set_stream`].
+    pub streams: &'a [StreamPose<'a>],
 }
 
 impl<'a> Frame<'a> {
-    /// All stages, root motion moving the roots over the ground, everybody seen.
+    /// All stages, root motion moving the roots over the ground, everybody seen, no streams.
     #[must_use]
     pub fn new(dt: f32, ground: &'a dyn Ground) -> Self {
-        Self { dt, roots: Roots::OnGround, ground, until: Stage::Palette, visible: Visibility::All }
+        let (roots, until, visible) = (Roots::OnGround, Stage::Palette, Visibility::All);
+        Self { dt, roots, ground, until, visible, streams: &[] }
     }
 }
 
@@ -163,6 +177,8 @@ pub(crate) struct Shared<'a> {
     pub topologies: &'a [TopologyData],
     pub rigs: &'a [RigData],
     pub writer: SlotWriter<'a>,
+    pub streams: &'a StreamTable,
+    pub counts: &'a StreamCounts,
 }
 
 /// Scratch of one job.
@@ -214,10 +230,15 @@ impl BlockJob<'_> {
         let data = &self.shared.topologies[self.topology];
         let _fence = Fence(self.shared.stream);
         let period = u64::from(self.shared.tiers[self.tier as usize].period);
-        for (at, block) in core::mem::take(&mut self.blocks).iter_mut().enumerate() {
+        let mut at = self.first as u64;
+        let mut blocks = core::mem::take(&mut self.blocks);
+        while let Some((block, others)) = blocks.split_first_mut() {
             // Neighbours take turns, so that every frame has as much to do.
-            let turn = (self.shared.number + (self.first + at) as u64).is_multiple_of(period);
-            run_block(self.shared, data, self.tier, turn, block, self.scratch);
+            let turn = (self.shared.number + at).is_multiple_of(period);
+            // The one whose turn comes next.
+            let next = others.get(period as usize - 1);
+            run_block(self.shared, data, self.tier, turn, (block, next), self.scratch);
+            (at, blocks) = (at + 1, others);
         }
     }
 }
@@ -284,7 +305,7 @@ fn run_block(
     data: &TopologyData,
     tier: Tier,
     turn: bool,
-    block: &mut Block,
+    (block, next): (&mut Block, Option<&Block>),
     scratch: &mut JobScratch,
 ) {
     block.written = 0;
@@ -300,13 +321,17 @@ fn run_block(
     let library = &data.library;
     let JobScratch { clocks, events, .. } = scratch;
     advance::advance(simd, block, frame.dt, drive, library, clocks, events);
+    let streamed = shared.streams.lanes(block);
+    if streamed != 0 {
+        shared.streams.travel(block, streamed, frame.streams, drive == advance::Drive::Clips);
+    }
     if let Roots::Host(transforms) = frame.roots {
         take_transforms(block, transforms);
     }
     if until < Stage::Sample {
         return;
     }
-    let due = due(block, turn, frame.visible);
+    let mut due = due(block, turn, frame.visible);
     let on_ground = matches!(frame.roots, Roots::OnGround);
     if due == 0 {
         if on_ground && until >= Stage::Feet {
@@ -320,7 +345,19 @@ fn run_block(
     let pose = &mut scratch.pose;
     let joints = Joints { all: data.topology.len(), kept: data.kept[tier as usize] };
     let far = shared.prefetch && library.bytes() > FAR_FROM;
-    sample::sample(simd, block, library, joints, due, far, pose);
+    let sampled = due & !streamed;
+    if sampled != 0 {
+        sample::sample(simd, block, library, joints, sampled, far, pose);
+    }
+    pose.estimated = false;
+    if due != sampled && until >= Stage::RetargetLive {
+        let blocks = streams::Blocks { now: block, next, due };
+        let without = shared.streams.bring_in(simd, &blocks, frame.streams, joints.kept, shared.counts, pose);
+        let held = held_lanes(shared, block, without);
+        // Due again at once, whoever's turn it is.
+        block.stale |= held;
+        due &= !held;
+    }
     if block.transitions & due != 0 {
         inertia::inertia(simd, block, &data.plan, joints, pose);
     }
@@ -332,6 +369,12 @@ fn run_block(
         layers::layers(simd, block, pass, pose);
     }
     if until < Stage::Feet {
+        return;
+    }
+    if due == 0 {
+        if on_ground {
+            feet::ground_only(simd, frame.ground, block, pose);
+        }
         return;
     }
     let held = (due != block.live).then(|| Held::of(block));
@@ -366,6 +409,17 @@ fn run_block(
     if let Some(held) = held {
         held.put_back(block, due);
     }
+}
+
+/// Lanes without a pose whose slot still has one. Others show the reference pose.
+fn held_lanes(shared: &Shared<'_>, block: &mut Block, without: u16) -> u16 {
+    lanes_of(without).fold(0, |held, lane| {
+        let shown = block.tokens[lane].as_mut().is_some_and(|token| {
+            let header = &shared.writer.lines(token)[0].0;
+            header[HEADER_ROTATION..][..4] != [0.0; 4]
+        });
+        held | u16::from(shown) << lane
+    })
 }
 
 fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
@@ -443,6 +497,9 @@ fn write_lanes(
     write_header(shared.simd, &header, &mut out, shared.stream);
     palette::palette(shared.simd, packed, shared.format, model, pose, &mut out, shared.stream);
 }
+
+/// First value of the root's rotation in a header: no rotation is all zero, but where nothing was written yet.
+const HEADER_ROTATION: usize = 4;
 
 /// The rows of [`super::output::PoseHeader`].
 fn header_rows(time: f32, block: &Block, pose: &Scratch) -> [Row; BLOCK] {

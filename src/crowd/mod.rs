@@ -15,6 +15,7 @@ mod scratch;
 mod skinning;
 mod stages;
 mod store;
+mod streams;
 mod tier;
 
 pub use block::MAX_CLIPS;
@@ -35,4 +36,5 @@ pub use store::{
     Play, RigId, SNAPSHOT_VERSION, SnapshotError, Socket, Spawn, TransitionKind, WorldTransform, Wrap,
     joint_radii,
 };
+pub use streams::{Stream, StreamId, StreamPose, StreamReport, StreamRoot};
 pub use tier::{TIERS, Tier, TierConfig};

@@ -37,6 +37,8 @@ pub(crate) struct Scratch {
     pub pelvis: [Row; 3],
     /// Contact weight of each foot.
     pub contact: [Row; MAX_FEET],
+    /// Some contact weights are negative: to be estimated from height and speed.
+    pub estimated: bool,
     pub legs: [LegRows; MAX_FEET],
     pub probes: Probes,
 }
@@ -50,5 +52,13 @@ impl Scratch {
             self.positions.resize(joints, [Row::ZERO; 3]);
             self.sums.resize((joints + 2).div_ceil(GROUP), [[Row::ZERO; BLOCK]; 2]);
         }
+    }
+
+    /// Puts one lane into the reference pose, off the ground's mind.
+    pub fn reference_pose(&mut self, lane: usize, joints: usize) {
+        for [x, y, z, w] in &mut self.rotations[..joints] {
+            [x.0[lane], y.0[lane], z.0[lane], w.0[lane]] = [0.0, 0.0, 0.0, 1.0];
+        }
+        self.pelvis.iter_mut().chain(&mut self.contact).for_each(|row| row.0[lane] = 0.0);
     }
 }

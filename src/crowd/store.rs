@@ -10,6 +10,7 @@ mod playback;
 mod read;
 mod rebase;
 mod snapshot;
+mod stream;
 mod swap;
 mod tiers;
 mod transitions;
@@ -24,6 +25,7 @@ use super::masks::MaskData;
 use super::output::PackedSkin;
 use super::rare::Rare;
 use super::stages::feet::LegPlan;
+use super::streams::{StreamCounts, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
 use crate::clip::{BoundClip, Planar};
 use crate::error::BuildError;
@@ -84,6 +86,8 @@ pub struct Crowd {
     live: usize,
     /// True if the last frame wrote the slots.
     written: bool,
+    streams: StreamTable,
+    stream_counts: StreamCounts,
 }
 
 impl Crowd {
@@ -111,6 +115,8 @@ impl Crowd {
             time: 0.0,
             live: 0,
             written: false,
+            streams: StreamTable::default(),
+            stream_counts: StreamCounts::default(),
         }
     }
 
@@ -338,6 +344,7 @@ impl Crowd {
             self.scratch.resize_with(super::executor::MAX_JOBS, JobScratch::default);
         }
         let needed = if workers == 1 { self.cohorts.len() } else { usize::MAX };
+        let joints = joints + self.streams.temporaries();
         for scratch in self.scratch.iter_mut().take(needed) {
             scratch.reserve(joints, lines);
             scratch.events.reserve(self.config.event_capacity);
@@ -345,6 +352,7 @@ impl Crowd {
         self.events.reserve(self.config.event_capacity);
         self.events.passed.clear();
         self.events.lost = 0;
+        self.stream_counts = StreamCounts::default();
         self.time += f64::from(frame.dt);
         self.written = false;
         let shared = Shared {
@@ -359,6 +367,8 @@ impl Crowd {
             topologies: &self.topologies,
             rigs: &self.rig_data,
             writer: self.slots.writer(),
+            streams: &self.streams,
+            counts: &self.stream_counts,
         };
         let events = &mut self.events;
         frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor, events);

@@ -24,6 +24,7 @@ mod math;
 mod parity;
 mod portable;
 mod slots;
+mod sources;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -35,6 +36,7 @@ pub use kernel::{Kernel, run_kernel};
 pub use math::{Quat, Vec3, exp_neg, lerp, sin_cos_small};
 pub(crate) use portable::Portable;
 pub use slots::{Line, LineTargets, SlotBuffer, SlotToken, SlotWriter, fill_lines};
+pub(crate) use sources::LineSources;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Ymm, Zmm};
 
@@ -126,6 +128,25 @@ impl<'a> KeyPair<'a> {
     }
 }
 
+/// Sixteen lines of sixteen values: rows of a block, or memory of others.
+pub(crate) trait Lines {
+    fn line(&self, at: usize) -> &[f32; BLOCK];
+}
+
+impl Lines for [Row; BLOCK] {
+    #[inline(always)]
+    fn line(&self, at: usize) -> &[f32; BLOCK] {
+        &self[at].0
+    }
+}
+
+impl Lines for [&[f32; BLOCK]; BLOCK] {
+    #[inline(always)]
+    fn line(&self, at: usize) -> &[f32; BLOCK] {
+        self[at]
+    }
+}
+
 /// A vector of `N` lanes of `f32` on one instruction set in one arithmetic mode.
 pub trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
@@ -155,6 +176,8 @@ pub trait Lanes:
     fn max(self, other: Self) -> Self;
     /// Clears the sign.
     fn abs(self) -> Self;
+    /// Negated where the sign of `by` is set.
+    fn flip(self, by: Self) -> Self;
     /// `self < other`, false for NaN.
     fn lt(self, other: Self) -> Self::Mask;
     /// `mask ? a : b`.
@@ -173,6 +196,11 @@ pub trait Lanes:
 
     /// Turns 16 rows of 16 lanes into 16 rows of 16 values: `lines[c][r] = rows[r][c]`.
     fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]);
+    /// Lanes `at..at + N` of a transpose: value `c` of lines `at..at + N` in result `c`. For lines that lie anywhere,
+    /// unaligned.
+    fn columns(lines: &[&[f32; BLOCK]; BLOCK], at: usize) -> [Self; BLOCK];
+    /// Four of [`columns`](Self::columns): those of values `4 quad..4 quad + 4`.
+    fn quad(lines: &[&[f32; BLOCK]; BLOCK], quad: usize, at: usize) -> [Self; 4];
     /// Turns 16 rows into line `line` of each of the 16 destinations; `stream` writes around the cache.
     fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool);
     /// Mixes group `group` of all pairs of one character: `sum of left * w0 + right * w1`, exact, as 32-bit

@@ -55,6 +55,13 @@ fn four(row: &Row, at: usize) -> f32x4 {
     quarters[at / 4]
 }
 
+/// The same, of memory that may lie anywhere.
+#[inline(always)]
+fn four_of(line: &[f32; BLOCK], quad: usize) -> f32x4 {
+    let quarters: &[[f32; 4]; 4] = bytemuck::cast_ref(line);
+    f32x4::new(quarters[quad])
+}
+
 #[inline(always)]
 fn tile(rows: &[Row; BLOCK], r: usize, c: usize) -> [f32x4; 4] {
     f32x4::transpose([
@@ -118,6 +125,10 @@ impl Lanes for Portable {
         Self(self.0.abs())
     }
     #[inline(always)]
+    fn flip(self, by: Self) -> Self {
+        Self(self.0 ^ (by.0 & f32x4::splat(-0.0)))
+    }
+    #[inline(always)]
     fn lt(self, other: Self) -> f32x4 {
         self.0.simd_lt(other.0)
     }
@@ -160,6 +171,24 @@ impl Lanes for Portable {
                 }
             }
         }
+    }
+    #[inline(always)]
+    fn columns(lines: &[&[f32; BLOCK]; BLOCK], at: usize) -> [Self; BLOCK] {
+        let mut columns = [Self::zero(); BLOCK];
+        for quad in 0..4 {
+            columns[4 * quad..4 * quad + 4].copy_from_slice(&Self::quad(lines, quad, at));
+        }
+        columns
+    }
+    #[inline(always)]
+    fn quad(lines: &[&[f32; BLOCK]; BLOCK], quad: usize, at: usize) -> [Self; 4] {
+        let [a, b, c, d] = f32x4::transpose([
+            four_of(lines[at], quad),
+            four_of(lines[at + 1], quad),
+            four_of(lines[at + 2], quad),
+            four_of(lines[at + 3], quad),
+        ]);
+        [Self(a), Self(b), Self(c), Self(d)]
     }
     #[inline(always)]
     fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {

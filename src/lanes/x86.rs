@@ -10,7 +10,7 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{BLOCK, KeyPair, Lanes, LineTargets, Row};
+use super::{BLOCK, KeyPair, Lanes, LineTargets, Lines, Row};
 
 /// Eight lanes; `FUSED` is the arithmetic mode.
 #[derive(Clone, Copy)]
@@ -111,6 +111,10 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
         Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
     }
     #[inline(always)]
+    fn flip(self, by: Self) -> Self {
+        unsafe { Self(_mm256_xor_ps(self.0, _mm256_and_ps(by.0, _mm256_set1_ps(-0.0)))) }
+    }
+    #[inline(always)]
     fn lt(self, other: Self) -> __m256 {
         unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0) }
     }
@@ -158,6 +162,19 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
                 }
             }
         }
+    }
+    #[inline(always)]
+    fn columns(lines: &[&[f32; BLOCK]; BLOCK], at: usize) -> [Self; BLOCK] {
+        let mut columns = [Self::zero(); BLOCK];
+        for quad in 0..4 {
+            columns[4 * quad..4 * quad + 4].copy_from_slice(&Self::quad(lines, quad, at));
+        }
+        columns
+    }
+    #[inline(always)]
+    fn quad(lines: &[&[f32; BLOCK]; BLOCK], quad: usize, at: usize) -> [Self; 4] {
+        let [a, b, c, d] = transpose8x4(lines, at, 4 * quad);
+        [Self(a), Self(b), Self(c), Self(d)]
     }
     #[inline(always)]
     fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
@@ -248,6 +265,10 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
         Self(unsafe { _mm512_abs_ps(self.0) })
     }
     #[inline(always)]
+    fn flip(self, by: Self) -> Self {
+        unsafe { Self(_mm512_xor_ps(self.0, _mm512_and_ps(by.0, _mm512_set1_ps(-0.0)))) }
+    }
+    #[inline(always)]
     fn lt(self, other: Self) -> __mmask16 {
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
     }
@@ -294,6 +315,23 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
         }
     }
     #[inline(always)]
+    fn columns(lines: &[&[f32; BLOCK]; BLOCK], _at: usize) -> [Self; BLOCK] {
+        let tiles = tiles(lines);
+        let mut columns = [Self::zero(); BLOCK];
+        for k in 0..4 {
+            let four = lines_of(&tiles, k);
+            for q in 0..4 {
+                columns[4 * q + k] = Self(four[q]);
+            }
+        }
+        columns
+    }
+    #[inline(always)]
+    fn quad(lines: &[&[f32; BLOCK]; BLOCK], quad: usize, at: usize) -> [Self; 4] {
+        let columns = Self::columns(lines, at);
+        [columns[4 * quad], columns[4 * quad + 1], columns[4 * quad + 2], columns[4 * quad + 3]]
+    }
+    #[inline(always)]
     fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
         let tiles = tiles(rows);
         for k in 0..4 {
@@ -331,16 +369,16 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
 
 /// Lanes `at..at + 4` of rows `row` and `row + 4`, side by side.
 #[inline(always)]
-fn halves(rows: &[Row; BLOCK], row: usize, at: usize) -> __m256 {
+fn halves(rows: &impl Lines, row: usize, at: usize) -> __m256 {
     unsafe {
-        let low = _mm_load_ps(rows[row].0[at..at + 4].as_ptr());
-        let high = _mm_load_ps(rows[row + 4].0[at..at + 4].as_ptr());
+        let low = _mm_loadu_ps(rows.line(row)[at..at + 4].as_ptr());
+        let high = _mm_loadu_ps(rows.line(row + 4)[at..at + 4].as_ptr());
         _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
     }
 }
 
 #[inline(always)]
-fn transpose8x4(rows: &[Row; BLOCK], r: usize, c: usize) -> [__m256; 4] {
+fn transpose8x4(rows: &impl Lines, r: usize, c: usize) -> [__m256; 4] {
     unsafe {
         let (a, b) = (halves(rows, r, c), halves(rows, r + 1, c));
         let (d, e) = (halves(rows, r + 2, c), halves(rows, r + 3, c));
@@ -359,17 +397,23 @@ fn transpose8x4(rows: &[Row; BLOCK], r: usize, c: usize) -> [__m256; 4] {
 ///
 /// The halves are put together by loads with `vinsertf128`, so that 16 shuffles remain of 24.
 #[inline(always)]
-fn transpose8(rows: &[Row; BLOCK], r: usize, c: usize) -> [__m256; 8] {
+fn transpose8(rows: &impl Lines, r: usize, c: usize) -> [__m256; 8] {
     let ([a, b, d, e], [f, g, h, i]) = (transpose8x4(rows, r, c), transpose8x4(rows, r, c + 4));
     [a, b, d, e, f, g, h, i]
 }
 
 /// Rows `row..row + 4`: lane quarter `k` of the result `c` holds lane `4 k + c` of the four rows.
 #[inline(always)]
-fn quarters(rows: &[Row; BLOCK], row: usize) -> [__m512; 4] {
+fn quarters(rows: &impl Lines, row: usize) -> [__m512; 4] {
     unsafe {
-        let (a, b) = (_mm512_load_ps(rows[row].0.as_ptr()), _mm512_load_ps(rows[row + 1].0.as_ptr()));
-        let (d, e) = (_mm512_load_ps(rows[row + 2].0.as_ptr()), _mm512_load_ps(rows[row + 3].0.as_ptr()));
+        let load = [
+            rows.line(row).as_ptr(),
+            rows.line(row + 1).as_ptr(),
+            rows.line(row + 2).as_ptr(),
+            rows.line(row + 3).as_ptr(),
+        ];
+        let (a, b) = (_mm512_loadu_ps(load[0]), _mm512_loadu_ps(load[1]));
+        let (d, e) = (_mm512_loadu_ps(load[2]), _mm512_loadu_ps(load[3]));
         let (t0, t1) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
         let (t2, t3) = (_mm512_unpacklo_ps(d, e), _mm512_unpackhi_ps(d, e));
         [
@@ -400,6 +444,6 @@ fn lines_of(tiles: &[[__m512; 4]; 4], k: usize) -> [__m512; 4] {
 /// 64 shuffles in registers. Putting quarters together by loads with `vinsertf32x4`, which leaves 32 of them, was
 /// a quarter slower (58 against 46 ns for the lines of 64 joints, written into cache), two 256-bit halves as slow.
 #[inline(always)]
-fn tiles(rows: &[Row; BLOCK]) -> [[__m512; 4]; 4] {
+fn tiles(rows: &impl Lines) -> [[__m512; 4]; 4] {
     [quarters(rows, 0), quarters(rows, 4), quarters(rows, 8), quarters(rows, 12)]
 }

@@ -5,10 +5,15 @@ mod bake;
 mod bind;
 mod chains;
 mod detect;
+pub(crate) mod live;
+mod live_maps;
+mod live_path;
 mod root;
 mod verdict;
 
 pub use additive::bind_additive;
 pub use bake::{TravelOn, bake};
 pub use bind::{BindSource, TOLERANCE, bind, fitting_keys, motion_keys};
+pub use live::LiveMap;
+pub use live_maps::LiveMaps;
 pub use verdict::{Grade, Judged, Spread, Verdict, judge};

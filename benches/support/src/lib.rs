@@ -2,6 +2,7 @@
 
 pub mod baseline;
 pub mod input;
+pub mod live;
 pub mod measure;
 pub mod report;
 pub mod scene;

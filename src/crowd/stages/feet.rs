@@ -31,6 +31,10 @@ const FREE_SPEED: f32 = 1.1;
 /// Height of the animated ball above the root's plane up to which it locks and stays locked; leg lengths.
 const LOCK_HEIGHT: f32 = 0.06;
 const FREE_HEIGHT: f32 = 0.12;
+/// Height of heel or ball above the root's plane up to which a foot of a stream counts as down, and over how much more
+/// it ceases to; leg lengths.
+const DOWN_HEIGHT: f32 = 0.04;
+const DOWN_FADE: f32 = 0.06;
 /// Farthest that a locked ball is held from its animated place, leg lengths.
 const LOCK_REACH: f32 = 0.22;
 /// A let-go offset halves in this time, seconds.
@@ -103,7 +107,12 @@ fn probe_kernel<L: Lanes>(
             let last_z = L::select(fresh, world.z, L::load(&state.last[1], at));
             let (moved_x, moved_z) = (world.x - last_x, world.z - last_z);
             let moved = moved_x.mul_add(moved_x, moved_z * moved_z);
-            let contact = L::load(&scratch.contact[index], at);
+            let mut contact = L::load(&scratch.contact[index], at);
+            if scratch.estimated {
+                let told = L::splat(-0.5).lt(contact);
+                contact = L::select(told, contact, estimated(heel.y.min(ball.y), moved, leg_length, age));
+                contact.store(&mut scratch.contact[index], at);
+            }
             let zero = L::zero();
             let held_x = L::select(fresh, zero, L::load(&state.offset[0], at));
             let held_z = L::select(fresh, zero, L::load(&state.offset[1], at));
@@ -290,6 +299,18 @@ fn target<L: Lanes>(
         say: L::select(hit, contact, L::zero()),
         hit,
     }
+}
+
+/// Contact weight of a foot of which nothing is told: 1 for a sole that is low and slow, falling to 0 where it is high
+/// or as fast as a lock lets go. `moved` is the squared way of the ball over the ground in `age` seconds.
+#[inline(always)]
+fn estimated<L: Lanes>(height: L, moved: L, leg: L, age: L) -> L {
+    let low = (leg.mul_add(L::splat(DOWN_HEIGHT + DOWN_FADE), -height)) / (leg * L::splat(DOWN_FADE));
+    // Without time nothing moves, and what does not move is slow.
+    let least = L::splat(1e-12);
+    let (slow, fast) = (way_squared(leg, LOCK_SPEED, age), way_squared(leg, FREE_SPEED, age));
+    let calm = (fast - moved + least) / (fast - slow + least);
+    low.clamp(L::zero(), L::one()) * calm.clamp(L::zero(), L::one())
 }
 
 #[inline(always)]

@@ -4,6 +4,7 @@
 //! |----------|-----------------------------------------|---------------------------------------------|
 //! | advance  | playback rows, root motion of the clips | times, world root, displacement             |
 //! | sample   | times, weights, clip rows               | local deltas, pelvis offset, contact weights |
+//! | live     | poses of streams, live maps             | the same, of characters that follow a stream |
 //! | inertia  | local deltas, transitions               | local deltas, pelvis offset                 |
 //! | layers   | local deltas, layers, their clips       | local deltas, pelvis offset, contact weights |
 //! | feet     | local deltas, ground, foot state        | leg deltas, pelvis offset, foot state       |
@@ -16,6 +17,7 @@ pub(crate) mod feet;
 pub(crate) mod inertia;
 mod layer_clocks;
 pub(crate) mod layers;
+pub(crate) mod live;
 pub(crate) mod model;
 pub(crate) mod palette;
 pub(crate) mod sample;

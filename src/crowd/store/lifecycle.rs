@@ -158,6 +158,7 @@ impl Crowd {
         if let Some(rare) = lane.rare {
             self.give_rare(rare);
         }
+        self.streams.clear(handle.index);
         let entry = &mut self.characters[handle.index()];
         entry.place = None;
         entry.generation = entry.generation.wrapping_add(1);

@@ -87,7 +87,7 @@ impl Crowd {
         Ok(plays)
     }
 
-    /// What a character plays from now on, at once: see [`transition_to`](Self::transition_to) and
+    /// What a character plays from now on, at once, instead of a stream if it follows one: see [`transition_to`](Self::transition_to) and
     /// [`fade_to`](Self::fade_to) for less sudden ways.
     ///
     /// # Errors
@@ -107,8 +107,11 @@ impl Crowd {
     }
 
     pub(super) fn put_plays(&mut self, place: Place, plays: &Plays) {
-        let (block, library) = self.block_and_library(place);
         let lane = usize::from(place.lane);
+        let (block, _) = self.block_and_library(place);
+        let character = block.characters[lane];
+        self.streams.clear(character);
+        let (block, library) = self.block_and_library(place);
         put_bit(&mut block.fading, lane, false);
         join_phase(block, lane, plays.phase);
         for slot in 0..MAX_CLIPS {

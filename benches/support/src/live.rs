@@ -1,0 +1,152 @@
+//! What it costs to drive the same characters by live streams instead of clips.
+//!
+//! Each character follows a stream of its own, whose source is another built-in rig than the character's: other axes,
+//! another spine. The poses of a frame lie side by side in one buffer, as a receiver would keep them; there are
+//! two, taken in turn, so that they are new every frame, as far as the third-level cache holds them.
+
+use std::sync::Arc;
+
+use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::crowd::{Frame, Stage, Stream, StreamId, StreamPose, StreamRoot};
+use throng::error::BuildError;
+use throng::retarget::{BindSource, LiveMap, LiveMaps};
+use throng::rig::{Rig, Transform};
+use throng::stress::{SceneOptions, StressError};
+
+use crate::measure::{DT, executor, interleave, median};
+use crate::scene::BenchScene;
+
+/// Buffers of poses that are taken in turn.
+const SETS: usize = 2;
+/// Poses of a source's clip that streams start at.
+const PHASES: usize = 64;
+
+/// Medians over the runs.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct LiveReport {
+    /// The stage `retarget_live`, nanoseconds.
+    pub ns_per_character: f64,
+    /// The whole frame of the streamed characters, nanoseconds.
+    pub frame_ns_per_character: f64,
+    /// The stage over the frame.
+    pub percent: f64,
+    /// Joints of a stream, mean.
+    pub source_joints: f64,
+    /// Joints of it that are used, mean.
+    pub used_joints: f64,
+    /// Products and powers after them, mean.
+    pub steps: f64,
+}
+
+/// A source with one clip, as raw poses.
+struct Source {
+    body: BuiltIn,
+    /// Phase by phase.
+    poses: Vec<Vec<[f32; 4]>>,
+    places: Vec<[f32; 3]>,
+}
+
+impl Source {
+    fn of(kind: RigKind, carrier: u16) -> Self {
+        let body = content::character(kind, &BodyPlan::adult());
+        let clip = content::clip(ClipKind::Walk, &body);
+        let skeleton = &body.character.skeleton;
+        let (mut poses, mut places) = (Vec::new(), Vec::new());
+        for phase in 0..PHASES {
+            let locals: Vec<Transform> = clip.sample(skeleton, clip.duration * phase as f32 / PHASES as f32);
+            let place = skeleton.model_matrices(&locals)[usize::from(carrier)].w_axis.truncate();
+            poses.push(locals.iter().map(|local| local.rotation.to_array()).collect());
+            places.push(place.to_array());
+        }
+        Self { body, poses, places }
+    }
+}
+
+/// Measures a scene of these options with all characters on streams. To be called inside of the pool that it is to use.
+///
+/// # Errors
+/// As [`BenchScene::build`].
+pub fn measure(options: &SceneOptions, rounds: usize, runs: usize) -> Result<LiveReport, StressError> {
+    let mut scene = BenchScene::build(options)?;
+    let handles = scene.scene.handles().to_vec();
+    let mut maps = LiveMaps::default();
+    let mut sources: Vec<Source> = Vec::new();
+    let kinds: Vec<_> = RigKind::ALL
+        .iter()
+        .map(|&kind| Ok((kind, Rig::build(&content::character(kind, &BodyPlan::adult()).rig_source())?)))
+        .collect::<Result<_, BuildError>>()?;
+    let mut source_of = vec![usize::MAX; kinds.len()];
+    let mut follows: Vec<(usize, Arc<LiveMap>)> = Vec::with_capacity(handles.len());
+    for (at, &handle) in handles.iter().enumerate() {
+        let (rig, _) = scene.scene.crowd.body(handle)?;
+        let rig = scene.scene.crowd.rig(rig);
+        let own = kinds.iter().position(|(_, other)| other.topology() == rig.topology()).unwrap_or(0);
+        let other = RigKind::ALL[(own + 1) % RigKind::ALL.len()];
+        if source_of[own] == usize::MAX {
+            let body = content::character(other, &BodyPlan::adult());
+            let map = maps.get(bind_source(&body, &body.reference()), rig)?;
+            source_of[own] = sources.len();
+            sources.push(Source::of(other, map.carrier()));
+        }
+        let source = &sources[source_of[own]].body;
+        let map = maps.get(bind_source(source, &source.reference()), rig)?;
+        let stream = Stream { id: StreamId(at as u32), map: Arc::clone(&map), root: StreamRoot::InPose };
+        scene.scene.crowd.set_stream(handle, &stream)?;
+        follows.push((source_of[own], map));
+    }
+
+    let phase = |at: usize, set: usize| (7 * at + set) % PHASES;
+    let buffers: Vec<Vec<[f32; 4]>> = (0..SETS)
+        .map(|set| {
+            let poses = follows.iter().enumerate();
+            poses
+                .flat_map(|(at, (source, _))| sources[*source].poses[phase(at, set)].iter().copied())
+                .collect()
+        })
+        .collect();
+    let sets: Vec<Vec<StreamPose<'_>>> = buffers
+        .iter()
+        .enumerate()
+        .map(|(set, buffer)| {
+            let mut rest = buffer.as_slice();
+            let poses = follows.iter().enumerate().map(|(at, (source, map))| {
+                let (rotations, others) = rest.split_at(map.source_joints());
+                rest = others;
+                let position = sources[*source].places[phase(at, set)];
+                StreamPose { rotations, position, contacts: None }
+            });
+            poses.collect()
+        })
+        .collect();
+
+    let per = 1.0 / handles.len().max(1) as f64;
+    let (mut stage, mut whole) = (Vec::new(), Vec::new());
+    let mut failed = Ok(());
+    let mut set = 0;
+    for _ in 0..runs {
+        let times = interleave(rounds, 3, |subject| {
+            let until = [Stage::Sample, Stage::RetargetLive, Stage::Palette][subject];
+            set = (set + 1) % SETS;
+            let frame = Frame { until, streams: &sets[set], ..Frame::new(DT, &scene.scene.terrain) };
+            let result = scene.scene.crowd.frame(frame, executor());
+            failed = failed.clone().and(result);
+        });
+        failed.clone()?;
+        stage.push((times[1] - times[0]) * per);
+        whole.push(times[2] * per);
+    }
+    let (ns, frame) = (median(&mut stage), median(&mut whole));
+    let mean = |of: fn(&LiveMap) -> usize| follows.iter().map(|(_, map)| of(map) as f64).sum::<f64>() * per;
+    Ok(LiveReport {
+        ns_per_character: ns,
+        frame_ns_per_character: frame,
+        percent: 100.0 * ns / frame,
+        source_joints: mean(LiveMap::source_joints),
+        used_joints: mean(LiveMap::used_joints),
+        steps: mean(LiveMap::steps),
+    })
+}
+
+fn bind_source<'a>(body: &'a BuiltIn, reference: &'a throng::rig::ReferencePose) -> BindSource<'a> {
+    BindSource { skeleton: &body.character.skeleton, roles: &body.roles, reference }
+}

@@ -1,0 +1,469 @@
+//! Native rotations of live sources to local deltas: transpose to lanes, change basis, multiply out what the skeletons
+//! have more or less of.
+//!
+//! ```text
+//! stream of a lane   | joint 0 x y z w | joint 1 | joint 2 | joint 3 | joint 4 | ...      a line is four joints
+//! 16 lines           -> transpose -> 4 joints x (x y z w) rows -> basis -> register of the joint
+//! steps              register x register -> register
+//! ```
+//!
+//! Lanes whose sources differ are brought in by one pass per map, each writing its own lanes only.
+
+use crate::crowd::scratch::Scratch;
+use crate::lanes::{BLOCK, Lanes, LineSources, Quat, Row, per_isa};
+use crate::retarget::live::{Basis, Input, LINE_JOINTS, LiveMap, Operand, POWER_TERMS, Step};
+
+/// What the squared length of a rotation may be off 1.
+pub(crate) const LOOSE: f32 = 5e-3;
+
+/// What it may be off and count as 1: some roundings.
+const EXACT: f32 = 2e-6;
+
+/// Native rotations of the lanes of one pass.
+#[derive(Clone, Copy)]
+pub(crate) struct Streamed<'a> {
+    /// Of every lane; lanes that are not of this pass repeat another's.
+    pub poses: LineSources<'a>,
+    /// Those of the next block, where it is of the same kind: asked for while this one is computed.
+    pub next: Option<LineSources<'a>>,
+    /// 1 for lanes of this pass.
+    pub own: Row,
+    /// Inverse of the headings that are taken out of the poses, where there are any.
+    pub back: Option<&'a [Row; 4]>,
+}
+
+/// Which lanes a pass may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All: those that are not its own are dead.
+    Block,
+    /// Its own.
+    Own,
+}
+
+per_isa! {
+    /// Fills `scratch.rotations` up to `joints` for the lanes of `streamed`, and clears in `good` those that hold a
+    /// rotation which is none: they are left at the reference pose.
+    pub(crate) fn live(map: &LiveMap, streamed: &Streamed<'_>, reach: Reach, joints: usize, good: &mut Row, scratch: &mut Scratch) = live_kernel;
+}
+
+#[inline(always)]
+fn live_kernel<L: Lanes>(
+    map: &LiveMap,
+    streamed: &Streamed<'_>,
+    reach: Reach,
+    joints: usize,
+    good: &mut Row,
+    scratch: &mut Scratch,
+) {
+    let registers = &mut scratch.rotations[..map.topology().len() + map.temporaries];
+    *good = streamed.own;
+    let mut exact = Row::ZERO;
+    for at in (0..BLOCK).step_by(L::N) {
+        let pass = Pass { streamed, reach, joints, at };
+        // Lanes of no pass count as exact: nobody reads them.
+        let one = L::one();
+        let mut unit = L::load(&streamed.own, at).lt(one + one);
+        for (part, line) in map.lines.iter().enumerate() {
+            if let (Some(next), 0) = (&streamed.next, at) {
+                next.prefetch(part, map.lines.len());
+            }
+            let lines = streamed.poses.lines(line.first as usize);
+            if L::N < BLOCK {
+                // Few registers: joint by joint.
+                for k in 0..LINE_JOINTS {
+                    let [x, y, z, w] = L::quad(&lines, k, at);
+                    let native = Quat::new(x, y, z, w);
+                    let delta = match &line.basis {
+                        Basis::Same => native,
+                        Basis::Turn(m) => turned(&m[k], native),
+                        Basis::General(m) => mapped(&m[k], native),
+                    };
+                    unit = bring_in(&line.inputs[k], delta, pass, unit, registers);
+                }
+                continue;
+            }
+            let c = L::columns(&lines, at);
+            let native = [
+                Quat::new(c[0], c[1], c[2], c[3]),
+                Quat::new(c[4], c[5], c[6], c[7]),
+                Quat::new(c[8], c[9], c[10], c[11]),
+                Quat::new(c[12], c[13], c[14], c[15]),
+            ];
+            let deltas = match &line.basis {
+                Basis::Same => native,
+                Basis::Turn(m) => turn(m, native),
+                Basis::General(m) => general(m, native),
+            };
+            for k in 0..LINE_JOINTS {
+                unit = bring_in(&line.inputs[k], deltas[k], pass, unit, registers);
+            }
+        }
+        L::select(unit, one, L::zero()).store(&mut exact, at);
+    }
+    if exact != Row::ONE {
+        tidy::<L>(map, streamed, &exact, joints, good, registers);
+    }
+    for step in &map.steps {
+        match *step {
+            Step::Copy { from, out } => {
+                for at in (0..BLOCK).step_by(L::N) {
+                    let q = operand::<L>(registers, from, at);
+                    put(q, registers, out as usize, Pass { streamed, reach, joints, at });
+                }
+            }
+            Step::Times { left, right, out } => {
+                for at in (0..BLOCK).step_by(L::N) {
+                    let q = operand::<L>(registers, left, at).times(operand(registers, right, at));
+                    put(q, registers, out as usize, Pass { streamed, reach, joints, at });
+                }
+            }
+            Step::Power { from, ref series, out } => {
+                for at in (0..BLOCK).step_by(L::N) {
+                    let q = power(operand::<L>(registers, from, at), series);
+                    put(q, registers, out as usize, Pass { streamed, reach, joints, at });
+                }
+            }
+        }
+    }
+    for &joint in &map.still {
+        if usize::from(joint) < joints {
+            for at in (0..BLOCK).step_by(L::N) {
+                put(Quat::<L>::identity(), registers, joint.into(), Pass { streamed, reach, joints, at });
+            }
+        }
+    }
+    let rooted = if streamed.back.is_some() { map.rooted.as_slice() } else { &[] };
+    let back = streamed.back.unwrap_or(&NO_TURN);
+    for &joint in rooted {
+        for at in (0..BLOCK).step_by(L::N) {
+            let q = Quat::<L>::load(back, at).times(Quat::load(&registers[usize::from(joint)], at));
+            put(q, registers, joint.into(), Pass { streamed, reach, joints, at });
+        }
+    }
+    // What is not finite must not stay: nothing later looks.
+    if *good != streamed.own {
+        for rows in &mut registers[..joints] {
+            for at in (0..BLOCK).step_by(L::N) {
+                let own = L::splat(0.5).lt(L::load(&streamed.own, at));
+                let bad = L::and(own, L::load(good, at).lt(L::splat(0.5)));
+                Quat::select(bad, Quat::<L>::identity(), Quat::load(rows, at)).store(rows, at);
+            }
+        }
+    }
+}
+
+/// No rotation in any lane.
+pub(crate) const NO_TURN: [Row; 4] = [Row::ZERO, Row::ZERO, Row::ZERO, Row::ONE];
+
+/// What all writes of a pass have in common.
+#[derive(Clone, Copy)]
+struct Pass<'a> {
+    streamed: &'a Streamed<'a>,
+    reach: Reach,
+    joints: usize,
+    at: usize,
+}
+
+/// True if nobody needs it.
+#[inline(always)]
+fn idle(input: &Input, joints: usize) -> bool {
+    input.register == Input::NOBODY || input.register as usize >= joints && !input.shared
+}
+
+/// Writes the local delta of one joint, on the side of the reference pose; leaves `unit` where it is of unit length but
+/// for rounding.
+#[inline(always)]
+fn bring_in<L: Lanes>(
+    input: &Input,
+    q: Quat<L>,
+    pass: Pass<'_>,
+    unit: L::Mask,
+    registers: &mut [[Row; 4]],
+) -> L::Mask {
+    if idle(input, pass.joints) {
+        return unit;
+    }
+    let n = q.x.mul_add(q.x, q.y * q.y) + q.z.mul_add(q.z, q.w * q.w);
+    let off = (n - L::one()).abs();
+    let q = Quat::new(q.x.flip(q.w), q.y.flip(q.w), q.z.flip(q.w), q.w.abs());
+    put(q, registers, input.register as usize, pass);
+    // NaN is not below anything.
+    L::and(unit, off.lt(L::splat(EXACT)))
+}
+
+/// Turns the vector parts of four joints. Component by component: what does not wait for each other stands side by side,
+/// because a processor looks ahead by little more than one joint.
+#[inline(always)]
+fn turn<L: Lanes>(
+    m: &[[[f32; 3]; 3]; LINE_JOINTS],
+    native: [Quat<L>; LINE_JOINTS],
+) -> [Quat<L>; LINE_JOINTS] {
+    let mut out = native;
+    for k in 0..LINE_JOINTS {
+        out[k].x = dot3(&m[k][0], native[k]);
+    }
+    for k in 0..LINE_JOINTS {
+        out[k].y = dot3(&m[k][1], native[k]);
+    }
+    for k in 0..LINE_JOINTS {
+        out[k].z = dot3(&m[k][2], native[k]);
+    }
+    out
+}
+
+/// Applies the matrices of four joints; see [`turn`].
+#[inline(always)]
+fn general<L: Lanes>(
+    m: &[[[f32; 4]; 4]; LINE_JOINTS],
+    native: [Quat<L>; LINE_JOINTS],
+) -> [Quat<L>; LINE_JOINTS] {
+    let mut out = native;
+    for k in 0..LINE_JOINTS {
+        out[k].x = dot4(&m[k][0], native[k]);
+    }
+    for k in 0..LINE_JOINTS {
+        out[k].y = dot4(&m[k][1], native[k]);
+    }
+    for k in 0..LINE_JOINTS {
+        out[k].z = dot4(&m[k][2], native[k]);
+    }
+    for k in 0..LINE_JOINTS {
+        out[k].w = dot4(&m[k][3], native[k]);
+    }
+    out
+}
+
+/// Second look at lanes with rotations that are not of unit length: those which nearly are become it, the lanes of
+/// others are no longer good. Lanes that were exact keep their bits, whatever their neighbours are.
+#[inline(always)]
+fn tidy<L: Lanes>(
+    map: &LiveMap,
+    streamed: &Streamed<'_>,
+    exact: &Row,
+    joints: usize,
+    good: &mut Row,
+    registers: &mut [[Row; 4]],
+) {
+    for input in map.lines.iter().flat_map(|line| &line.inputs) {
+        if idle(input, joints) {
+            continue;
+        }
+        let rows = &mut registers[input.register as usize];
+        for at in (0..BLOCK).step_by(L::N) {
+            let q = Quat::<L>::load(rows, at);
+            let off = q.norm_squared() - L::one();
+            let fine = off.abs().lt(L::splat(LOOSE));
+            L::select(fine, L::load(good, at), L::zero()).store(good, at);
+            let own = L::splat(0.5).lt(L::load(&streamed.own, at));
+            let loose = L::and(L::and(own, fine), L::load(exact, at).lt(L::splat(0.5)));
+            // 1 / sqrt(1 + off), to 4e-8.
+            let unit = off.mul_add(off.mul_add(L::splat(0.375), L::splat(-0.5)), L::one());
+            q.scale(L::select(loose, unit, L::one())).store(rows, at);
+        }
+    }
+}
+
+#[inline(always)]
+fn turned<L: Lanes>(m: &[[f32; 3]; 3], q: Quat<L>) -> Quat<L> {
+    Quat::new(dot3(&m[0], q), dot3(&m[1], q), dot3(&m[2], q), q.w)
+}
+
+#[inline(always)]
+fn mapped<L: Lanes>(m: &[[f32; 4]; 4], q: Quat<L>) -> Quat<L> {
+    Quat::new(dot4(&m[0], q), dot4(&m[1], q), dot4(&m[2], q), dot4(&m[3], q))
+}
+
+#[inline(always)]
+fn dot3<L: Lanes>(m: &[f32; 3], q: Quat<L>) -> L {
+    q.y.mul_add(L::splat(m[1]), q.x * L::splat(m[0])) + q.z * L::splat(m[2])
+}
+
+#[inline(always)]
+fn dot4<L: Lanes>(m: &[f32; 4], q: Quat<L>) -> L {
+    q.y.mul_add(L::splat(m[1]), q.x * L::splat(m[0])) + q.w.mul_add(L::splat(m[3]), q.z * L::splat(m[2]))
+}
+
+#[inline(always)]
+fn operand<L: Lanes>(registers: &[[Row; 4]], operand: Operand, at: usize) -> Quat<L> {
+    let q = Quat::load(&registers[operand.register as usize], at);
+    if operand.inverse { q.conjugate() } else { q }
+}
+
+/// Temporaries are nobody's; joints belong to lanes.
+#[inline(always)]
+fn put<L: Lanes>(q: Quat<L>, registers: &mut [[Row; 4]], register: usize, pass: Pass<'_>) {
+    let rows = &mut registers[register];
+    if pass.reach == Reach::Block || register >= pass.joints {
+        q.store(rows, pass.at);
+    } else {
+        let own = L::splat(0.5).lt(L::load(&pass.streamed.own, pass.at));
+        Quat::select(own, q, Quat::load(rows, pass.at)).store(rows, pass.at);
+    }
+}
+
+/// A part of the way from the reference to `q`, the short way round; see `series` in the map.
+#[inline(always)]
+fn power<L: Lanes>(q: Quat<L>, series: &[[f32; POWER_TERMS]; 2]) -> Quat<L> {
+    let sign = L::select(q.w.lt(L::zero()), -L::one(), L::one());
+    let q = q.scale(sign);
+    let root = Quat::new(q.x, q.y, q.z, q.w + L::one()).normalize();
+    let off = root.w - L::one();
+    let one = sum(&series[0], off);
+    let part = sum(&series[1], off);
+    Quat::new(root.x * part, root.y * part, root.z * part, root.w.mul_add(part, one))
+}
+
+#[inline(always)]
+fn sum<L: Lanes>(series: &[f32; POWER_TERMS], x: L) -> L {
+    let mut sum = L::splat(series[POWER_TERMS - 1]);
+    for k in 1..POWER_TERMS {
+        sum = sum.mul_add(x, L::splat(series[POWER_TERMS - 1 - k]));
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::{DQuat, DVec3};
+
+    use super::*;
+    use crate::clip::{Curve, Interpolation, JointTracks, RawClip, RootSource};
+    use crate::content::{self, BodyPlan, BuiltIn, RigKind};
+    use crate::lanes::{Isa, Mode, Simd};
+    use crate::retarget::{BindSource, motion_keys};
+    use crate::rig::{ReferencePose, Rig};
+
+    struct Rng(u64);
+
+    impl Rng {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
+        }
+        fn turn(&mut self, most: f64) -> DQuat {
+            let axis = DVec3::new(self.next(), self.next(), self.next()).normalize_or(DVec3::X);
+            DQuat::from_axis_angle(axis, most * self.next())
+        }
+    }
+
+    struct Body {
+        built: BuiltIn,
+        reference: ReferencePose,
+        rig: Rig,
+    }
+
+    impl Body {
+        fn of(kind: RigKind, plan: BodyPlan) -> Self {
+            let built = content::character(kind, &plan);
+            let reference = built.reference();
+            let rig = Rig::build(&built.rig_source()).expect("rig");
+            Self { built, reference, rig }
+        }
+        fn source(&self) -> BindSource<'_> {
+            BindSource {
+                skeleton: &self.built.character.skeleton,
+                roles: &self.built.roles,
+                reference: &self.reference,
+            }
+        }
+        /// Native local rotations that differ from the reference by up to `most` radians a joint.
+        fn pose(&self, rng: &mut Rng, most: f64) -> Vec<[f32; 4]> {
+            let joints = &self.built.character.skeleton.joints;
+            (0..joints.len())
+                .map(|joint| {
+                    let above = joints[joint]
+                        .parent
+                        .map_or(DQuat::IDENTITY, |parent| self.reference.rotation(parent.into()));
+                    let local = above.inverse() * self.reference.rotation(joint) * rng.turn(most);
+                    local.normalize().as_quat().to_array()
+                })
+                .collect()
+        }
+    }
+
+    fn bodies() -> Vec<Body> {
+        let plans = [BodyPlan::adult(), BodyPlan::tall(), BodyPlan::child(), BodyPlan::stocky()];
+        RigKind::ALL.into_iter().zip(plans).map(|(kind, plan)| Body::of(kind, plan)).collect()
+    }
+
+    fn scratch(map: &LiveMap) -> Scratch {
+        let mut scratch = Scratch::default();
+        scratch.reserve(map.topology().len() + map.temporaries);
+        scratch
+    }
+
+    /// What binding makes of a clip that holds the pose.
+    fn bound(source: &Body, pose: &[[f32; 4]], rig: &Rig) -> Vec<DQuat> {
+        let tracks = pose
+            .iter()
+            .enumerate()
+            .map(|(joint, &rotation)| JointTracks {
+                joint: joint as u16,
+                rotation: Some(Curve {
+                    times: vec![0.0],
+                    values: vec![glam::Quat::from_array(rotation)],
+                    interpolation: Interpolation::Linear,
+                }),
+                ..JointTracks::default()
+            })
+            .collect();
+        let clip = RawClip {
+            name: "pose".into(),
+            duration: 0.5,
+            root: RootSource::InPlace { speed: 0.0 },
+            tracks,
+            ..RawClip::default()
+        };
+        motion_keys(source.source(), &clip, rig, 30.0).expect("keys").rotations[..rig.topology().len()]
+            .to_vec()
+    }
+
+    fn lane(scratch: &Scratch, joint: usize, lane: usize) -> DQuat {
+        let [x, y, z, w] = scratch.rotations[joint].map(|row| f64::from(row.0[lane]));
+        DQuat::from_xyzw(x, y, z, w)
+    }
+
+    /// Angle between two rotations, told by the vector part: an arc of a cosine near 1 is noise.
+    fn apart(a: DQuat, b: DQuat) -> f64 {
+        let d = a.inverse() * b;
+        2.0 * d.xyz().length().atan2(d.w.abs())
+    }
+
+    #[test]
+    fn lanes_give_what_binding_gives() {
+        let bodies = bodies();
+        let mut rng = Rng(1);
+        let mut steps = 0;
+        for source in &bodies {
+            for target in &bodies {
+                let map = LiveMap::build(source.source(), &target.rig).expect("map");
+                steps += map.steps();
+                let poses: Vec<_> = (0..BLOCK).map(|lane| source.pose(&mut rng, 0.2 * lane as f64)).collect();
+                let runs: [&[[f32; 4]]; BLOCK] = core::array::from_fn(|lane| poses[lane].as_slice());
+                let streamed = Streamed {
+                    poses: LineSources::new(&runs).expect("a line"),
+                    next: None,
+                    own: Row::ONE,
+                    back: None,
+                };
+                let right: Vec<_> = poses.iter().map(|pose| bound(source, pose, &target.rig)).collect();
+                for &isa in Isa::available() {
+                    let mut scratch = scratch(&map);
+                    let mut good = Row::ZERO;
+                    let simd = Simd::new(isa, Mode::Fast);
+                    let joints = map.topology().len();
+                    live(simd, &map, &streamed, Reach::Block, joints, &mut good, &mut scratch);
+                    assert_eq!(good, Row::ONE);
+                    for (at, right) in right.iter().enumerate() {
+                        for (joint, &right) in right.iter().enumerate() {
+                            let off = apart(lane(&scratch, joint, at), right);
+                            assert!(off < 2e-6, "lane {at}, joint {joint}: {off:e}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(steps > 20, "chains of other joint counts were among them: {steps}");
+    }
+}

@@ -1,0 +1,345 @@
+//! Characters that a stream drives: motion capture, a network, a rig of the host's own.
+//!
+//! Which stream a character follows is kept by character, not by lane, so that it stays where it is when lanes move.
+//! What a frame changes of it are single values that the one job with the character's block writes: relaxed atomics,
+//! which are plain loads and stores.
+
+mod root;
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::Arc;
+
+use super::block::Block;
+use super::scratch::Scratch;
+use super::stages::live::{NO_TURN, Reach, Streamed, live};
+use crate::lanes::{BLOCK, LineSources, Row, Simd};
+use crate::retarget::LiveMap;
+use crate::retarget::live::LINE_JOINTS;
+use crate::rig::MAX_FEET;
+
+/// A stream's place among the poses of a [`Frame`](super::Frame).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamId(pub u32);
+
+/// What becomes of the way that the hips of a stream make over the ground.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StreamRoot {
+    /// It stays in the pose: the body moves away from its root, which stays or is the host's.
+    #[default]
+    InPose,
+    /// Heading and horizontal travel of the hips are taken out of the pose and move the root, scaled by leg length, as a
+    /// clip's root motion does; sway is part of it, since the next step is not known yet. Heading is where the reference's
+    /// +Z of the hips leads; it is held while that points up or down.
+    Travel,
+}
+
+/// What a character follows.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// Which of the poses of a frame. Any number of characters may follow one.
+    pub id: StreamId,
+    /// From the stream's source to the character's rig.
+    pub map: Arc<LiveMap>,
+    /// Who has the way over the ground.
+    pub root: StreamRoot,
+}
+
+/// One pose of a stream, in the source's own joints and axes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StreamPose<'a> {
+    /// Native local rotations (x, y, z, w), one per joint of the source in its file's order, unit length to within half
+    /// a hundredth. Joints that the map does not use may hold anything. Empty: nothing has arrived.
+    pub rotations: &'a [[f32; 4]],
+    /// Model-space position of the source's [`LiveMap::carrier`], metres.
+    pub position: [f32; 3],
+    /// Contact weight of the left and right foot, 0 to 1; estimated from height and speed of the soles where `None`.
+    pub contacts: Option<[f32; MAX_FEET]>,
+}
+
+/// What a frame made of its streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamReport {
+    /// Characters that took this frame's pose.
+    pub followed: u32,
+    /// Characters without one: it is not there, empty, or of another number of joints.
+    pub missing: u32,
+    /// Characters whose pose was refused: a rotation that is none, a position that is not finite or farther than 1e6 m.
+    pub refused: u32,
+}
+
+/// Counts of a frame, from all jobs.
+#[derive(Debug, Default)]
+pub(crate) struct StreamCounts {
+    followed: AtomicU32,
+    missing: AtomicU32,
+    refused: AtomicU32,
+}
+
+impl StreamCounts {
+    pub fn report(&self) -> StreamReport {
+        StreamReport {
+            followed: self.followed.load(Relaxed),
+            missing: self.missing.load(Relaxed),
+            refused: self.refused.load(Relaxed),
+        }
+    }
+}
+
+/// Marks a character without a stream.
+const NOBODY: u32 = u32::MAX;
+
+/// What is known of one character's stream.
+#[derive(Debug)]
+struct Cell {
+    /// Index of the map, or [`NOBODY`].
+    map: u32,
+    pose: u32,
+    travels: bool,
+    /// Root of the last pose, where it travels.
+    root: root::Place,
+}
+
+impl Cell {
+    const EMPTY: Self = Self { map: NOBODY, pose: 0, travels: false, root: root::Place::NOWHERE };
+}
+
+/// Whose poses are brought in, and whose come after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocks<'a> {
+    pub now: &'a Block,
+    pub next: Option<&'a Block>,
+    /// Lanes that get a pose.
+    pub due: u16,
+}
+
+/// All characters' streams.
+#[derive(Debug, Default)]
+pub(crate) struct StreamTable {
+    maps: Vec<Arc<LiveMap>>,
+    /// By character.
+    cells: Vec<Cell>,
+    followers: usize,
+}
+
+impl StreamTable {
+    pub fn set(&mut self, character: u32, stream: &Stream) {
+        self.clear(character);
+        let map = match self.maps.iter().position(|map| Arc::ptr_eq(map, &stream.map)) {
+            Some(at) => at,
+            None => {
+                self.maps.push(Arc::clone(&stream.map));
+                self.maps.len() - 1
+            }
+        };
+        let at = character as usize;
+        if self.cells.len() <= at {
+            self.cells.resize_with(at + 1, || Cell::EMPTY);
+        }
+        self.cells[at] = Cell {
+            map: map as u32,
+            pose: stream.id.0,
+            travels: stream.root == StreamRoot::Travel,
+            root: root::Place::NOWHERE,
+        };
+        self.followers += 1;
+    }
+
+    pub fn clear(&mut self, character: u32) {
+        if let Some(cell) = self.cells.get_mut(character as usize)
+            && cell.map != NOBODY
+        {
+            *cell = Cell::EMPTY;
+            self.followers -= 1;
+        }
+    }
+
+    pub fn get(&self, character: u32) -> Option<Stream> {
+        let cell = self.cell(character)?;
+        let root = if cell.travels { StreamRoot::Travel } else { StreamRoot::InPose };
+        Some(Stream { id: StreamId(cell.pose), map: Arc::clone(&self.maps[cell.map as usize]), root })
+    }
+
+    /// Registers beyond the joints of a topology that the maps need.
+    pub fn temporaries(&self) -> usize {
+        self.maps.iter().map(|map| map.temporaries).max().unwrap_or(0)
+    }
+
+    fn cell(&self, character: u32) -> Option<&Cell> {
+        self.cells.get(character as usize).filter(|cell| cell.map != NOBODY)
+    }
+
+    /// Lanes of a block that follow a stream.
+    pub fn lanes(&self, block: &Block) -> u16 {
+        if self.followers == 0 {
+            return 0;
+        }
+        lanes_of(block.live)
+            .fold(0, |mask, lane| mask | u16::from(self.cell(block.characters[lane]).is_some()) << lane)
+    }
+
+    fn pose<'a>(&self, cell: &Cell, poses: &'a [StreamPose<'a>]) -> Result<&'a StreamPose<'a>, Refusal> {
+        let pose = poses.get(cell.pose as usize).ok_or(Refusal::Missing)?;
+        if pose.rotations.len() != self.maps[cell.map as usize].source_joints() {
+            return Err(Refusal::Missing);
+        }
+        // Farther than that single precision is no help to anyone.
+        if !pose.position.iter().all(|p| p.abs() < 1e6) {
+            return Err(Refusal::Unsound);
+        }
+        Ok(pose)
+    }
+
+    /// Moves the roots of lanes whose stream travels; `moves` false: only tells by how much.
+    pub fn travel(&self, block: &mut Block, lanes: u16, poses: &[StreamPose<'_>], moves: bool) {
+        for lane in lanes_of(lanes) {
+            if let Some(cell) = self.cell(block.characters[lane])
+                && cell.travels
+                && let Ok(pose) = self.pose(cell, poses)
+                && let Some(now) = root::Pose::of(&self.maps[cell.map as usize], pose)
+            {
+                let way = cell.root.replace(now);
+                let metres = block.leg.0[lane] * self.maps[cell.map as usize].per_leg;
+                root::displace(block, lane, way.scaled(metres), moves);
+            }
+        }
+    }
+
+    /// Brings the poses of lanes that are due in; gives those that have none this frame.
+    pub fn bring_in(
+        &self,
+        simd: Simd,
+        blocks: &Blocks<'_>,
+        poses: &[StreamPose<'_>],
+        kept: usize,
+        counts: &StreamCounts,
+        scratch: &mut Scratch,
+    ) -> u16 {
+        let Blocks { now: block, next, due } = *blocks;
+        let lanes = self.lanes(block) & due;
+        let (mut missing, mut refused) = (0u16, 0u16);
+        let mut ahead = next.and_then(|next| self.sources(next, poses));
+        scratch.estimated = false;
+        let mut left = lanes;
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let Some(index) = self.cell(block.characters[first]).map(|cell| cell.map) else { break };
+            let map = &self.maps[index as usize];
+            let mut runs: [&[[f32; 4]]; BLOCK] = [&[]; BLOCK];
+            let mut back = None;
+            let mut own = Row::ZERO;
+            let mut pass = 0u16;
+            for lane in lanes_of(left) {
+                let Some(cell) = self.cell(block.characters[lane]).filter(|cell| cell.map == index) else {
+                    continue;
+                };
+                left &= !(1 << lane);
+                let pose = match self.pose(cell, poses) {
+                    Ok(pose) => pose,
+                    Err(Refusal::Missing) => {
+                        missing |= 1 << lane;
+                        continue;
+                    }
+                    Err(Refusal::Unsound) => {
+                        refused |= 1 << lane;
+                        continue;
+                    }
+                };
+                pass |= 1 << lane;
+                runs[lane] = pose.rotations;
+                own.0[lane] = 1.0;
+                place(map, cell, pose, block.leg.0[lane], lane, scratch);
+                if cell.travels {
+                    let back = back.get_or_insert(NO_TURN);
+                    back.iter_mut().zip(cell.root.back()).for_each(|(row, value)| row.0[lane] = value);
+                }
+            }
+            // Lanes that are not due may be overwritten, sampled ones not.
+            let reach = if pass == due { Reach::Block } else { Reach::Own };
+            // Sources of less than a line are made up to one.
+            let few;
+            if map.source_joints() < LINE_JOINTS {
+                few = made_up(&runs);
+                runs = few.each_ref().map(|line| line.as_slice());
+            }
+            repeat(&mut runs, pass);
+            if let Some(lines) = LineSources::new(&runs) {
+                let streamed = Streamed { poses: lines, next: ahead.take(), own, back: back.as_ref() };
+                let mut good = Row::ZERO;
+                live(simd, map, &streamed, reach, kept, &mut good, scratch);
+                if good != own {
+                    refused |= lanes_of(pass)
+                        .filter(|&lane| good.0[lane] < 0.5)
+                        .fold(0, |mask, lane| mask | 1 << lane);
+                }
+            }
+        }
+        let without = missing | refused;
+        for lane in lanes_of(without) {
+            scratch.reference_pose(lane, kept);
+        }
+        if without != 0 {
+            counts.missing.fetch_add(missing.count_ones(), Relaxed);
+            counts.refused.fetch_add(refused.count_ones(), Relaxed);
+        }
+        counts.followed.fetch_add((lanes & !without).count_ones(), Relaxed);
+        without
+    }
+
+    /// What a block's lanes will read.
+    fn sources<'a>(&self, block: &Block, poses: &'a [StreamPose<'a>]) -> Option<LineSources<'a>> {
+        let mut runs: [&[[f32; 4]]; BLOCK] = [&[]; BLOCK];
+        let mut there = 0u16;
+        for lane in lanes_of(block.live) {
+            if let Some(pose) =
+                self.cell(block.characters[lane]).and_then(|cell| poses.get(cell.pose as usize))
+            {
+                runs[lane] = pose.rotations;
+                there |= u16::from(!pose.rotations.is_empty()) << lane;
+            }
+        }
+        repeat(&mut runs, there);
+        LineSources::new(&runs)
+    }
+}
+
+/// Fills lanes without a run with that of another.
+fn repeat<'a>(runs: &mut [&'a [[f32; 4]]; BLOCK], there: u16) {
+    if there != 0 && there != u16::MAX {
+        let some = runs[there.trailing_zeros() as usize];
+        lanes_of(!there).for_each(|lane| runs[lane] = some);
+    }
+}
+
+/// A line of each, identities at its end.
+fn made_up(runs: &[&[[f32; 4]]; BLOCK]) -> [[[f32; 4]; LINE_JOINTS]; BLOCK] {
+    let mut lines = [[[0.0, 0.0, 0.0, 1.0]; LINE_JOINTS]; BLOCK];
+    for (line, run) in lines.iter_mut().zip(runs) {
+        line.iter_mut().zip(*run).for_each(|(to, from)| *to = *from);
+    }
+    lines
+}
+
+/// Pelvis and contacts of a lane.
+fn place(map: &LiveMap, cell: &Cell, pose: &StreamPose<'_>, leg: f32, lane: usize, scratch: &mut Scratch) {
+    let metres = leg * map.per_leg;
+    let [x, y, z] = core::array::from_fn(|k| (pose.position[k] - map.reference[k]) * metres);
+    // Where the root is under the hips, their height is all that is left of their place.
+    let [x, z] = if cell.travels { [0.0; 2] } else { [x, z] };
+    scratch.pelvis.iter_mut().zip([x, y, z]).for_each(|(row, value)| row.0[lane] = value);
+    let told = pose.contacts.filter(|contacts| contacts.iter().all(|c| c.is_finite()));
+    scratch.estimated |= told.is_none();
+    let contacts = told.map_or([-1.0; MAX_FEET], |contacts| contacts.map(|c| c.clamp(0.0, 1.0)));
+    scratch.contact.iter_mut().zip(contacts).for_each(|(row, value)| row.0[lane] = value);
+}
+
+/// Why a character has no pose this frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    Missing,
+    Unsound,
+}
+
+/// Lanes of a mask, lowest first.
+pub(crate) fn lanes_of(mask: u16) -> impl Iterator<Item = usize> {
+    (0..BLOCK).filter(move |lane| mask & (1 << lane) != 0)
+}

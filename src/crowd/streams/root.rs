@@ -1,0 +1,182 @@
+//! Root motion of a stream: heading and place of its hips over the ground, frame by frame. Scalar sums, products and
+//! roots, so the same bits on every processor.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::StreamPose;
+use crate::crowd::block::Block;
+use crate::retarget::LiveMap;
+
+/// Horizontal part of a unit direction below which it tells no heading.
+const LEAST_AHEAD: f32 = 0.2;
+
+/// Where a stream's hips stand over the ground, in the source's own metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pose {
+    x: f32,
+    z: f32,
+    /// y and w of the rotation about +Y; `None` while ahead is up or down.
+    heading: Option<[f32; 2]>,
+    /// Horizontal reference place of the carrier.
+    reference: [f32; 2],
+}
+
+/// A displacement over the ground, in the axes of where it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Way {
+    x: f32,
+    z: f32,
+    /// y and w of the turn, and its angle.
+    turn: [f32; 2],
+    yaw: f32,
+}
+
+/// The last root of a character's stream.
+#[derive(Debug)]
+pub(super) struct Place {
+    known: AtomicU32,
+    /// x, z, y and w of the heading.
+    values: [AtomicU32; 4],
+}
+
+impl Place {
+    pub const NOWHERE: Self = Self {
+        known: AtomicU32::new(0),
+        values: [AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(1f32.to_bits())],
+    };
+
+    fn get(&self) -> [f32; 4] {
+        [0, 1, 2, 3].map(|k| f32::from_bits(self.values[k].load(Relaxed)))
+    }
+
+    /// Inverse of the heading, as a quaternion.
+    pub fn back(&self) -> [f32; 4] {
+        let [_, _, y, w] = self.get();
+        [0.0, -y, 0.0, w]
+    }
+
+    /// Takes the next one; gives the way that leads there, none from nowhere.
+    pub fn replace(&self, now: Pose) -> Way {
+        let [x, z, y, w] = self.get();
+        let known = self.known.swap(1, Relaxed) != 0;
+        let heading = now.heading.unwrap_or([y, w]);
+        let [s, c] = double(heading);
+        let [rx, rz] = now.reference;
+        // The reference place turned along, so that turning on the spot does not travel.
+        let next = [now.x - (c * rx + s * rz), now.z - (c * rz - s * rx), heading[0], heading[1]];
+        for (value, next) in self.values.iter().zip(next) {
+            value.store(next.to_bits(), Relaxed);
+        }
+        if !known {
+            return Way { turn: [0.0, 1.0], ..Way::default() };
+        }
+        let [s, c] = double([y, w]);
+        let (dx, dz) = (next[0] - x, next[1] - z);
+        let turn = [w * heading[0] - y * heading[1], w * heading[1] + y * heading[0]];
+        Way { x: c * dx - s * dz, z: s * dx + c * dz, turn, yaw: angle(turn) }
+    }
+}
+
+impl Pose {
+    /// `None` if the rotations on the way to the hips are none.
+    pub fn of(map: &LiveMap, pose: &StreamPose<'_>) -> Option<Self> {
+        let mut hips = [0.0, 0.0, 0.0, 1.0];
+        for &joint in &map.to_hips {
+            let own = pose.rotations.get(usize::from(joint))?;
+            let n: f32 = own.iter().map(|c| c * c).sum();
+            if !((n - 1.0).abs() < crate::crowd::stages::live::LOOSE) {
+                return None;
+            }
+            hips = times(hips, *own);
+        }
+        let [x, y, z, w] = times(hips, map.hips_back);
+        // +Z carried along.
+        let n = x * x + y * y + z * z + w * w;
+        let (ahead_x, ahead_z) = (2.0 * (x * z + w * y) / n, (w * w + z * z - x * x - y * y) / n);
+        let flat = (ahead_x * ahead_x + ahead_z * ahead_z).sqrt();
+        let heading = (flat > LEAST_AHEAD).then(|| halved(ahead_x / flat, ahead_z / flat));
+        let [px, _, pz] = pose.position;
+        Some(Self { x: px, z: pz, heading, reference: [map.reference[0], map.reference[2]] })
+    }
+}
+
+impl Way {
+    /// Lengths in other metres.
+    pub fn scaled(self, metres: f32) -> Self {
+        Self { x: self.x * metres, z: self.z * metres, ..self }
+    }
+}
+
+/// Tells a lane's root motion, and moves its root by it.
+pub(super) fn displace(block: &mut Block, lane: usize, way: Way, moves: bool) {
+    for (row, value) in block.displacement.iter_mut().zip([way.x, way.z, way.yaw]) {
+        row.0[lane] = value;
+    }
+    if !moves {
+        return;
+    }
+    let rotation = [0, 1, 2, 3].map(|k| block.rotation[k].0[lane]);
+    let [qx, qy, qz, qw] = rotation;
+    let (vx, vz) = (way.x, way.z);
+    // v + 2 w (u x v) + 2 u x (u x v), without v's height.
+    let t = [2.0 * (qy * vz), 2.0 * (qz * vx - qx * vz), -2.0 * (qy * vx)];
+    let moved = [
+        vx + qw * t[0] + (qy * t[2] - qz * t[1]),
+        qw * t[1] + (qz * t[0] - qx * t[2]),
+        vz + qw * t[2] + (qx * t[1] - qy * t[0]),
+    ];
+    for (row, moved) in block.position.iter_mut().zip(moved) {
+        row.0[lane] += moved;
+    }
+    let turned = times(rotation, [0.0, way.turn[0], 0.0, way.turn[1]]);
+    let scale = 1.0 / turned.iter().map(|c| c * c).sum::<f32>().sqrt();
+    for (row, value) in block.rotation.iter_mut().zip(turned) {
+        row.0[lane] = value * scale;
+    }
+}
+
+/// Hamilton product.
+fn times(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+    [
+        a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
+        a[3] * b[1] + a[1] * b[3] + a[2] * b[0] - a[0] * b[2],
+        a[3] * b[2] + a[2] * b[3] + a[0] * b[1] - a[1] * b[0],
+        a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+    ]
+}
+
+/// Sine and cosine of an angle, from those of its half.
+fn double([y, w]: [f32; 2]) -> [f32; 2] {
+    [2.0 * y * w, w * w - y * y]
+}
+
+/// Sine and cosine of half an angle from those of the angle; the cosine is not negative.
+fn halved(sine: f32, cosine: f32) -> [f32; 2] {
+    if cosine >= 0.0 {
+        let w = (0.5 + 0.5 * cosine).sqrt();
+        [sine / (2.0 * w), w]
+    } else {
+        let y = (0.5 - 0.5 * cosine).sqrt().copysign(sine);
+        [y, sine / (2.0 * y)]
+    }
+}
+
+/// Angle of a turn from sine and cosine of its half, -pi to pi: four times the arc of the tangent of a quarter
+/// (Abramowitz and Stegun 4.4.49, error 2e-8).
+fn angle([y, w]: [f32; 2]) -> f32 {
+    let (y, w) = if w < 0.0 { (-y, -w) } else { (y, w) };
+    let t = y / (1.0 + w);
+    let t2 = t * t;
+    let series = [
+        0.002_866_225_7,
+        -0.016_165_736_7,
+        0.042_909_613_8,
+        -0.075_289_640_0,
+        0.106_562_639_3,
+        -0.142_088_994_4,
+        0.199_935_508_5,
+        -0.333_331_452_8,
+        1.0,
+    ];
+    4.0 * t * series.iter().fold(0.0f32, |sum, c| sum * t2 + c)
+}
