@@ -14,7 +14,7 @@ use super::scratch::Scratch;
 use super::stages::sample::Joints;
 use super::stages::{Proportions, advance, feet, inertia, layers, model, palette, sample};
 use super::store::{RigBounds, WorldTransform, place::Openings};
-use super::streams::{self, StreamCounts, StreamPose, StreamTable, lanes_of};
+use super::streams::{self, StreamCounts, StreamPose, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
 use crate::lanes::{
     BLOCK, Lanes, Line, LineTargets, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence,
@@ -235,9 +235,8 @@ impl BlockJob<'_> {
         while let Some((block, others)) = blocks.split_first_mut() {
             // Neighbours take turns, so that every frame has as much to do.
             let turn = (self.shared.number + at).is_multiple_of(period);
-            // The one whose turn comes next.
-            let next = others.get(period as usize - 1);
-            run_block(self.shared, data, self.tier, turn, (block, next), self.scratch);
+            let next_of_turn = others.get(period as usize - 1);
+            run_block(self.shared, data, self.tier, turn, (block, next_of_turn), self.scratch);
             (at, blocks) = (at + 1, others);
         }
     }
@@ -322,9 +321,7 @@ fn run_block(
     let JobScratch { clocks, events, .. } = scratch;
     advance::advance(simd, block, frame.dt, drive, library, clocks, events);
     let streamed = shared.streams.lanes(block);
-    if streamed != 0 {
-        shared.streams.travel(block, streamed, frame.streams, drive == advance::Drive::Clips);
-    }
+    shared.streams.travel(block, streamed, frame.streams, drive == advance::Drive::Clips);
     if let Roots::Host(transforms) = frame.roots {
         take_transforms(block, transforms);
     }
@@ -353,7 +350,7 @@ fn run_block(
     if due != sampled && until >= Stage::RetargetLive {
         let blocks = streams::Blocks { now: block, next, due };
         let without = shared.streams.bring_in(simd, &blocks, frame.streams, joints.kept, shared.counts, pose);
-        let held = held_lanes(shared, block, without);
+        let held = streams::with_last_pose(&shared.writer, block, without);
         // Due again at once, whoever's turn it is.
         block.stale |= held;
         due &= !held;
@@ -409,17 +406,6 @@ fn run_block(
     if let Some(held) = held {
         held.put_back(block, due);
     }
-}
-
-/// Lanes without a pose whose slot still has one. Others show the reference pose.
-fn held_lanes(shared: &Shared<'_>, block: &mut Block, without: u16) -> u16 {
-    lanes_of(without).fold(0, |held, lane| {
-        let shown = block.tokens[lane].as_mut().is_some_and(|token| {
-            let header = &shared.writer.lines(token)[0].0;
-            header[HEADER_ROTATION..][..4] != [0.0; 4]
-        });
-        held | u16::from(shown) << lane
-    })
 }
 
 fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
@@ -497,9 +483,6 @@ fn write_lanes(
     write_header(shared.simd, &header, &mut out, shared.stream);
     palette::palette(shared.simd, packed, shared.format, model, pose, &mut out, shared.stream);
 }
-
-/// First value of the root's rotation in a header: no rotation is all zero, but where nothing was written yet.
-const HEADER_ROTATION: usize = 4;
 
 /// The rows of [`super::output::PoseHeader`].
 fn header_rows(time: f32, block: &Block, pose: &Scratch) -> [Row; BLOCK] {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::scratch::Scratch;
 use super::stages::live::{NO_TURN, Reach, Streamed, live};
-use crate::lanes::{BLOCK, LineSources, Row, Simd};
+use crate::lanes::{BLOCK, LineSources, Row, Simd, SlotWriter};
 use crate::retarget::LiveMap;
 use crate::retarget::live::LINE_JOINTS;
 use crate::rig::MAX_FEET;
@@ -339,7 +339,21 @@ enum Refusal {
     Unsound,
 }
 
+/// First value of the root's rotation in a header: all zero only where nothing was written yet.
+const HEADER_ROTATION: usize = 4;
+
+/// Which of these lanes have a pose in their slot.
+pub(crate) fn with_last_pose(writer: &SlotWriter<'_>, block: &mut Block, lanes: u16) -> u16 {
+    lanes_of(lanes).fold(0, |held, lane| {
+        let shown = block.tokens[lane].as_mut().is_some_and(|token| {
+            let header = &writer.lines(token)[0].0;
+            header[HEADER_ROTATION..][..4] != [0.0; 4]
+        });
+        held | u16::from(shown) << lane
+    })
+}
+
 /// Lanes of a mask, lowest first.
-pub(crate) fn lanes_of(mask: u16) -> impl Iterator<Item = usize> {
+fn lanes_of(mask: u16) -> impl Iterator<Item = usize> {
     (0..BLOCK).filter(move |lane| mask & (1 << lane) != 0)
 }
