@@ -61,15 +61,10 @@ pub enum Stage {
 
 impl Stage {
     /// In order.
-    pub const ALL: [Self; 7] = [
-        Self::Advance,
-        Self::Sample,
-        Self::RetargetLive,
-        Self::Layers,
-        Self::Feet,
-        Self::Model,
-        Self::Palette,
-    ];
+    pub const ALL: [Self; 7] = {
+        use Stage::*;
+        [Advance, Sample, RetargetLive, Layers, Feet, Model, Palette]
+    };
 
     /// As `bench` prints it.
     pub fn name(self) -> &'static str {
