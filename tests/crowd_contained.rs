@@ -109,11 +109,37 @@ fn number() -> impl Strategy<Value = f32> {
 /// What one character is handed, and where.
 #[derive(Clone, Debug)]
 enum Poison {
-    Place { teleport: bool, field: usize, value: f32 },
-    Play { slot: usize, field: usize, value: f32, second: f32 },
-    Host { field: usize, value: f32 },
-    Plane { probe: usize, field: usize, value: f32 },
-    Answer { probe: usize, field: usize, value: f32 },
+    Place {
+        teleport: bool,
+        field: usize,
+        value: f32,
+    },
+    Play {
+        slot: usize,
+        field: usize,
+        value: f32,
+        second: f32,
+    },
+    /// 0: cross-fade, 1: transition, 2: seek, 3: seek and travel, 4: weights.
+    Change {
+        kind: usize,
+        value: f32,
+        second: f32,
+    },
+    Host {
+        field: usize,
+        value: f32,
+    },
+    Plane {
+        probe: usize,
+        field: usize,
+        value: f32,
+    },
+    Answer {
+        probe: usize,
+        field: usize,
+        value: f32,
+    },
 }
 
 fn poison() -> impl Strategy<Value = Poison> {
@@ -126,6 +152,11 @@ fn poison() -> impl Strategy<Value = Poison> {
         (0..4usize, 0..3usize, number(), number()).prop_map(|(slot, field, value, second)| Poison::Play {
             slot,
             field,
+            value,
+            second
+        }),
+        (0..5usize, number(), number()).prop_map(|(kind, value, second)| Poison::Change {
+            kind,
             value,
             second
         }),
@@ -202,6 +233,17 @@ fn frame(people: &mut People, who: usize, poison: Option<&Poison>, kind: &Poison
                 let after: Vec<Play> = people.crowd.clips(handle).expect("alive").collect();
                 assert_eq!(before, after, "refused is unchanged");
             }
+        }
+        Some(&Poison::Change { kind, value, second }) => {
+            let crowd = &mut people.crowd;
+            let clips = [people.plays[2], Play { weight: second, ..people.plays[1] }];
+            // Refused or taken.
+            let _ = match kind {
+                0 => crowd.fade_to(handle, &clips, value),
+                1 => crowd.transition_to(handle, &clips, value).map(drop),
+                2 | 3 => crowd.seek(handle, clips[1].clip, value, kind == 3).map(drop),
+                _ => crowd.set_weights(handle, &[value, second]),
+            };
         }
         _ => {}
     }

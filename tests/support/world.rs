@@ -3,11 +3,12 @@
 
 use glam::{Mat4, Quat, Vec3};
 use throng::clip::{
-    BoundClip, Contacts, Curve, FootContacts, Interpolation, Interval, JointTracks, RawClip, RootSource,
+    BoundClip, ClipEvent, Contacts, Curve, FootContacts, Interpolation, Interval, JointTracks, RawClip,
+    RootSource,
 };
 use throng::crowd::{
     Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlane, HitPlanes, PROBES, PaletteFormat, Play,
-    Roots, Serial, WorldTransform,
+    Roots, Serial, WorldTransform, Wrap,
 };
 use throng::error::BuildError;
 use throng::lanes::{Isa, Mode, Simd};
@@ -159,15 +160,22 @@ fn clip(bytes: &mut Bytes<'_>, joints: usize) -> RawClip {
         let side = Side::BOTH[bytes.below(2)];
         FootContacts { side, heel: vec![interval(bytes)], ball: vec![interval(bytes)] }
     };
+    let start = if choice & 4 == 4 { bytes.number() } else { 0.0 };
+    let contacts = (choice & 16 == 16).then(|| Contacts { feet: vec![feet(bytes), feet(bytes)] });
+    let count = if choice & 32 == 32 { bytes.below(4) } else { 0 };
+    let events = (0..count).map(|_| ClipEvent { time: bytes.number(), name: "step".into() }).collect();
+    let count = if choice & 64 == 64 { bytes.below(4) } else { 0 };
+    let sync = (0..count).map(|_| bytes.number()).collect();
     RawClip {
         name: "made".into(),
-        start: if choice & 4 == 4 { bytes.number() } else { 0.0 },
+        start,
         duration,
         tracks,
         looping: choice & 8 == 8,
         root,
-        contacts: (choice & 16 == 16).then(|| Contacts { feet: vec![feet(bytes), feet(bytes)] }),
-        ..RawClip::default()
+        contacts,
+        events,
+        sync,
     }
 }
 
@@ -188,12 +196,50 @@ fn curve<T>(bytes: &mut Bytes<'_>, value: impl Fn(&mut Bytes<'_>) -> T) -> Curve
     Curve { times, values: (0..values).map(|_| value(bytes)).collect(), interpolation }
 }
 
+/// What a host may do with a character before a frame.
+enum Act {
+    Nothing,
+    Set,
+    Fade(f32),
+    Transition(f32),
+    Seek(f32, bool),
+    Weights([f32; 2]),
+}
+
+impl Act {
+    fn read(bytes: &mut Bytes<'_>) -> Self {
+        match bytes.below(8) {
+            1 => Self::Set,
+            2 => Self::Fade(bytes.number()),
+            3 => Self::Transition(bytes.number()),
+            4 => Self::Seek(bytes.number(), bytes.bit()),
+            5 => Self::Weights(bytes.numbers()),
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Refused or taken.
+    fn of(&self, crowd: &mut Crowd, who: Handle, plays: &[Play]) {
+        let _ = match *self {
+            Self::Nothing => Ok(()),
+            Self::Set => crowd.set_clips(who, plays),
+            Self::Fade(seconds) => crowd.fade_to(who, plays, seconds),
+            Self::Transition(seconds) => crowd.transition_to(who, plays, seconds).map(drop),
+            Self::Seek(time, travel) => match plays.first() {
+                Some(play) => crowd.seek(who, play.clip, time, travel).map(drop),
+                None => Ok(()),
+            },
+            Self::Weights(weights) => crowd.set_weights(who, &weights),
+        };
+    }
+}
+
 /// What a host may hand in: of its crowd, of one character and of its frames.
 struct Host {
     config: CrowdConfig,
-    plays: Vec<[f32; 3]>,
+    plays: Vec<(u8, [f32; 3])>,
     place: WorldTransform,
-    steps: Vec<f32>,
+    steps: Vec<(f32, Act)>,
     roots: u8,
     moved: WorldTransform,
     height: f32,
@@ -209,6 +255,8 @@ impl Host {
             simd: Simd::new(isas[usize::from(choice >> 4) % isas.len()], mode),
             format: PaletteFormat::ALL[usize::from(choice & 3)],
             stream: choice & 8 == 8,
+            event_capacity: 3,
+            transitions: 1.0,
             ..CrowdConfig::default()
         };
         let place = |bytes: &mut Bytes<'_>| {
@@ -217,9 +265,9 @@ impl Host {
         };
         Self {
             config,
-            plays: (0..1 + bytes.below(4)).map(|_| bytes.numbers()).collect(),
+            plays: (0..1 + bytes.below(4)).map(|_| (bytes.byte(), bytes.numbers())).collect(),
             place: place(bytes),
-            steps: (0..1 + bytes.below(3)).map(|_| bytes.number()).collect(),
+            steps: (0..1 + bytes.below(4)).map(|_| (bytes.number(), Act::read(bytes))).collect(),
             roots: bytes.byte(),
             moved: place(bytes),
             height: bytes.number(),
@@ -240,24 +288,28 @@ fn frames(rig: &Rig, bound: &BoundClip, host: &Host, beside: bool) -> Result<Vec
     let rig = crowd.add_rig(rig.clone())?;
     let clip = crowd.add_clip(bound.clone())?;
     let well = crowd.spawn(rig, 0, WorldTransform::IDENTITY, &[Play { weight: 0.5, ..Play::new(clip) }])?;
-    if beside {
+    let wraps = [Wrap::Clip, Wrap::Loop, Wrap::Once, Wrap::PingPong];
+    let play = |&(choice, [time, weight, speed]): &(u8, [f32; 3])| {
+        let wrap = wraps[usize::from(choice & 3)];
+        Play { clip, time, weight, speed, wrap, sync: choice & 4 == 4 }
+    };
+    let plays: Vec<Play> = host.plays.iter().map(play).collect();
+    let other = if beside {
         let place =
             if crowd.spawn(rig, 0, host.place, &[]).is_ok() { host.place } else { WorldTransform::IDENTITY };
-        let other = crowd.spawn(rig, 0, place, &[])?;
-        let plays: Vec<Play> = host
-            .plays
-            .iter()
-            .map(|&[time, weight, speed]| Play { time, weight, speed, ..Play::new(clip) })
-            .collect();
-        // Refused or taken.
-        let _ = crowd.set_clips(other, &plays);
-    }
+        Some(crowd.spawn(rig, 0, place, &[Play::new(clip)])?)
+    } else {
+        None
+    };
     let plain = HitPlane { hit: true, ..HitPlane::NONE };
     let planes: Vec<[HitPlane; PROBES]> =
         [plain, host.plane.unwrap_or(plain), host.plane.unwrap_or(plain)].map(|plane| [plane; PROBES]).into();
     let (planes, flat) = (HitPlanes { planes: &planes }, FlatGround { height: host.height });
     let places = [WorldTransform::IDENTITY, host.moved, host.moved];
-    for &dt in &host.steps {
+    for (dt, act) in &host.steps {
+        if let Some(other) = other {
+            act.of(&mut crowd, other, &plays);
+        }
         let roots = match host.roots & 3 {
             0 => Roots::Free,
             1 => Roots::Host(&places),

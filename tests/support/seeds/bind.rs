@@ -24,10 +24,19 @@ fn body(count: u8) -> Writer {
 }
 
 /// A character that stands 1 m to the left, three frames, on flat ground or on a slope.
-fn host(out: Writer, format: u8, roots: u8, slope: bool) -> Vec<u8> {
-    let out = out.bytes(&[format, 1]).numbers(&[0.25, 0.5, 1.0]).numbers(&[0.5, 1.0, -1.0]);
+fn host(out: Writer, format: u8, roots: u8, act: u8, slope: bool) -> Vec<u8> {
+    let out = out.bytes(&[format, 1, 4]).numbers(&[0.25, 0.5, 1.0]).bytes(&[3]).numbers(&[0.5, 1.0, -1.0]);
     let place = |out: Writer| out.bytes(&[0]).numbers(&[1.0, 0.0, 0.0]).numbers(&[0.0, 0.0, 0.0, 1.0]);
-    let out = place(out).bytes(&[2]).numbers(&[0.02, 0.02, 0.3]).bytes(&[roots]);
+    let out =
+        place(out).bytes(&[3]).numbers(&[0.02]).bytes(&[1]).numbers(&[0.02]).bytes(&[act]).numbers(&[0.2]);
+    let out = if act == 5 {
+        out.numbers(&[1.0])
+    } else if act == 4 {
+        out.bytes(&[1])
+    } else {
+        out
+    };
+    let out = out.numbers(&[0.1]).bytes(&[3]).numbers(&[0.3]).numbers(&[0.3]).bytes(&[0, roots]);
     let out = place(out).numbers(&[0.1]).bytes(&[slope.into()]);
     if slope { out.numbers(&[0.0, 0.1, 0.0, 0.1, 0.99, 0.0, 0.5, 0.0, 0.0, 0.1]).0 } else { out.0 }
 }
@@ -38,7 +47,7 @@ pub fn seeds() -> Seeds {
         body(9)
             .bytes(&[0, 0])
             .numbers(&[1.0])
-            .bytes(&[8 + 16, 2, 0, 1, 6])
+            .bytes(&[8 + 16 + 32 + 64, 2, 0, 1, 6])
             .numbers(&[1.0, 0.0])
             .numbers(&[0.0, 1.0, 0.0, 0.0, 1.0, 1.2])
             .bytes(&[1, 2, 6])
@@ -48,6 +57,10 @@ pub fn seeds() -> Seeds {
             .numbers(&[0.0, 0.5, 0.1, 0.6])
             .bytes(&[1])
             .numbers(&[0.5, 1.0, 0.6, 0.1])
+            .bytes(&[2])
+            .numbers(&[0.1, 0.6])
+            .bytes(&[2])
+            .numbers(&[0.0, 0.5])
     };
     let skin = body(3)
         .bytes(&[1, 2, 0, 1, 0])
@@ -64,12 +77,12 @@ pub fn seeds() -> Seeds {
         .numbers(&[1.0; 27]);
     let one = body(1).bytes(&[0, 1]).numbers(&[0.0]).bytes(&[2, 0, 0]);
     vec![
-        ("walk", host(walk(), 1, 2, false)),
-        ("slope", host(walk(), 2 + 16, 2, true)),
-        ("moved", host(walk(), 4 + 8, 1, false)),
-        ("quantised", host(walk(), 3 + 32, 0, false)),
-        ("skin", host(skin, 0, 2, false)),
-        ("one", host(one, 1, 0, true)),
+        ("walk", host(walk(), 1, 2, 2, false)),
+        ("slope", host(walk(), 2 + 16, 2, 3, true)),
+        ("moved", host(walk(), 4 + 8, 1, 4, false)),
+        ("quantised", host(walk(), 3 + 32, 0, 5, false)),
+        ("skin", host(skin, 0, 2, 3, false)),
+        ("one", host(one, 1, 0, 2, true)),
     ]
 }
 
