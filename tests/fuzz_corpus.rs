@@ -14,6 +14,8 @@ mod judge;
 mod memory;
 #[path = "support/gltf_sample.rs"]
 mod sample;
+#[path = "support/sealed.rs"]
+mod sealed;
 #[path = "support/seeds/mod.rs"]
 mod seeds;
 #[path = "support/world.rs"]

@@ -13,6 +13,8 @@ pub mod judge;
 pub mod memory;
 #[path = "../../tests/support/gltf_sample.rs"]
 mod sample;
+#[path = "../../tests/support/sealed.rs"]
+mod sealed;
 #[path = "../../tests/support/seeds/mod.rs"]
 #[allow(dead_code)]
 mod seeds;

@@ -22,6 +22,11 @@ impl Bound {
 pub const GLTF: Bound = Bound { per_byte: 8, base: 16 << 20 };
 /// Of `Sidecar::from_bytes`.
 pub const SIDECAR: Bound = Bound { per_byte: 16, base: 16 << 10 };
+/// Of `Archive::open_within` and all of its clips, for each byte of rows that it lets them take.
+const ARCHIVE_PER_ROW_BYTE: usize = 4;
+/// Of `Archive::open_within` and all of its clips.
+pub const ARCHIVE: Bound =
+    Bound { per_byte: 16, base: ARCHIVE_PER_ROW_BYTE * super::sealed::LIMIT + (16 << 10) };
 
 /// What came of an input.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +101,24 @@ pub fn sidecar(input: &[u8]) -> Verdict {
             }
         }
     })
+}
+
+/// A clip archive, or its parts: see [`join`](super::sealed::join).
+pub fn archive(input: &[u8]) -> Verdict {
+    let joined;
+    let bytes = if input.starts_with(b"THRONGCL") {
+        input
+    } else {
+        joined = super::sealed::join(input);
+        &joined
+    };
+    let (result, peak) = bounded(ARCHIVE.of(bytes.len()), || super::sealed::unpack(bytes));
+    let accepted = result.is_ok();
+    match result {
+        Ok(clips) => super::sealed::sound(&clips),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    Verdict { accepted, peak }
 }
 
 /// A skeleton, a clip and a crowd out of bytes: see [`world`](super::world).

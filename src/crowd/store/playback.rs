@@ -97,11 +97,6 @@ impl Crowd {
         let place = self.place(handle)?;
         let topology = self.topology_at(place);
         let plays = self.plays(topology, clips)?;
-        let (block, _) = self.block_and_library(place);
-        let bit = 1 << place.lane;
-        // A transition under way would go on showing what played before.
-        block.settled |= block.transitions & bit;
-        block.transitions &= !bit;
         self.put_plays(place, &plays);
         // At once: what is left of an old motion goes too.
         let (block, _) = self.block_and_library(place);

@@ -1,5 +1,6 @@
 //! The first inputs of every fuzz target: small valid files, made here.
 
+mod archive;
 mod bind;
 mod gltf;
 mod sidecar;
@@ -19,6 +20,7 @@ pub struct Target {
 
 pub fn targets() -> Vec<Target> {
     vec![
+        Target { name: "archive", judge: judge::archive, seeds: archive::seeds() },
         Target { name: "bind", judge: judge::bind, seeds: bind::seeds() },
         Target { name: "gltf", judge: judge::gltf, seeds: gltf::seeds() },
         Target { name: "sidecar", judge: judge::sidecar, seeds: sidecar::seeds() },
