@@ -5,9 +5,7 @@ use std::sync::LazyLock;
 use glam::Vec3;
 use throng::clip::BoundClip;
 use throng::clip::archive::{Archive, ArchiveError};
-use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, MAX_SPEED, Play, Roots, Serial, Stage, WorldTransform,
-};
+use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, MAX_SPEED, Play, Serial, WorldTransform};
 use throng::rig::{RawCharacter, RawJoint, RawSkeleton, Rig, RigSource, Role, RoleMap, Side, Transform};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -116,8 +114,7 @@ pub fn sound(clips: &[BoundClip]) {
         let who = crowd.spawn(rig, 0, WorldTransform::IDENTITY, &[play]).expect("a character");
         for dt in [0.0, 1.0 / 60.0, 0.3] {
             let ground = FlatGround { height: 0.1 };
-            let frame = Frame { dt, roots: Roots::OnGround, ground: &ground, until: Stage::Palette };
-            crowd.frame(frame, &Serial).expect("a frame");
+            crowd.frame(Frame::new(dt, &ground), &Serial).expect("a frame");
             let (header, palette) = crowd.pose(who).expect("alive");
             let floats: &[f32] = bytemuck::cast_slice(palette);
             let floats = floats.iter().chain(bytemuck::cast_slice(bytemuck::bytes_of(&header)));
