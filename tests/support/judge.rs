@@ -1,8 +1,10 @@
 //! What must hold of every input of every importer, whether it is accepted or refused.
 
+use throng::import::bvh::{self, BvhOptions, BvhPositions, BvhRest};
 use throng::import::{FootMarks, ImportError, Imported, Refusal, Sidecar, gltf, inspect};
 use throng::rig::Transform;
 
+use super::bytes::Bytes;
 use super::memory::bounded;
 
 /// Most memory that an import takes: bytes for each byte of input, and bytes beside them.
@@ -20,6 +22,8 @@ impl Bound {
 
 /// Of `gltf::load_bytes`, the data of its buffers included.
 pub const GLTF: Bound = Bound { per_byte: 8, base: 16 << 20 };
+/// Of `bvh::load_bytes`.
+pub const BVH: Bound = Bound { per_byte: 16, base: 16 << 20 };
 /// Of `Sidecar::from_bytes`.
 pub const SIDECAR: Bound = Bound { per_byte: 16, base: 16 << 10 };
 /// Of `Archive::open_within` and all of its clips, for each byte of rows that it lets them take.
@@ -83,6 +87,26 @@ pub fn glb(json: &[u8], binary: &[u8]) -> Vec<u8> {
     let total = out.len() as u32;
     out[8..12].copy_from_slice(&total.to_le_bytes());
     out
+}
+
+/// A motion file; behind a byte below 8, one with options.
+pub fn bvh(input: &[u8]) -> Verdict {
+    let mut options = BvhOptions::default();
+    let mut text = input;
+    if let Some((&choice @ ..8, rest)) = input.split_first() {
+        options.lenient = choice & 1 == 1;
+        options.positions = if choice & 2 == 2 { BvhPositions::Add } else { BvhPositions::Auto };
+        text = rest;
+        if choice & 4 == 4 {
+            let mut bytes = Bytes(rest);
+            options.unit = Some(bytes.number());
+            options.frame_time = Some(bytes.number().into());
+            options.rest = if bytes.bit() { BvhRest::Offsets } else { BvhRest::Frame(bytes.below(4)) };
+            text = bytes.0;
+        }
+    }
+    let read = bounded(BVH.of(text.len()), || bvh::load_bytes(text, &options));
+    Verdict::of(read, |imported| sound(&imported))
 }
 
 /// Contacts of one clip or of several.

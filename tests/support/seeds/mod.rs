@@ -2,6 +2,7 @@
 
 mod archive;
 mod bind;
+mod bvh;
 mod gltf;
 mod sidecar;
 
@@ -22,6 +23,7 @@ pub fn targets() -> Vec<Target> {
     vec![
         Target { name: "archive", judge: judge::archive, seeds: archive::seeds() },
         Target { name: "bind", judge: judge::bind, seeds: bind::seeds() },
+        Target { name: "bvh", judge: judge::bvh, seeds: bvh::seeds() },
         Target { name: "gltf", judge: judge::gltf, seeds: gltf::seeds() },
         Target { name: "sidecar", judge: judge::sidecar, seeds: sidecar::seeds() },
     ]
