@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use throng::clip::BoundClip;
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlane, HitPlanes, PROBES, PaletteFormat, Play,
-    Probes, Roots, Serial, WorldTransform,
+    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlane, HitPlanes, JointMask, Layer, MaskId,
+    PROBES, PaletteFormat, Play, Probes, Roots, Serial, Tier, WorldTransform,
 };
 use throng::lanes::Simd;
 use throng::retarget::{BindSource, bind};
@@ -41,6 +41,8 @@ struct People {
     crowd: Crowd,
     handles: Vec<Handle>,
     plays: [Play; 3],
+    /// The upper body.
+    mask: MaskId,
 }
 
 impl People {
@@ -57,7 +59,9 @@ impl People {
             })
             .collect();
         crowd.pack();
-        Self { crowd, handles, plays }
+        let topology = crowd.rig(rigs[0]).topology().clone();
+        let mask = crowd.add_mask(&JointMask::upper_body(&topology).expect("a body")).expect("a mask");
+        Self { crowd, handles, plays, mask }
     }
 
     fn frame(&mut self, roots: Roots<'_>, ground: &dyn Ground) {
@@ -82,6 +86,8 @@ impl People {
         let who = self.handles[who];
         self.crowd.teleport(who, WorldTransform::standing(1.0, 2.0, 3.0)).expect("alive");
         self.crowd.set_clips(who, &[self.plays[1]]).expect("alive");
+        self.crowd.set_layers(who, &[]).expect("alive");
+        self.crowd.set_tier(who, Tier::Near).expect("alive");
     }
 }
 
@@ -120,7 +126,7 @@ enum Poison {
         value: f32,
         second: f32,
     },
-    /// 0: cross-fade, 1: transition, 2: seek, 3: seek and travel, 4: weights.
+    /// By number: see [`change`].
     Change {
         kind: usize,
         value: f32,
@@ -155,7 +161,7 @@ fn poison() -> impl Strategy<Value = Poison> {
             value,
             second
         }),
-        (0..5usize, number(), number()).prop_map(|(kind, value, second)| Poison::Change {
+        (0..12usize, number(), number()).prop_map(|(kind, value, second)| Poison::Change {
             kind,
             value,
             second
@@ -207,6 +213,29 @@ impl Ground for Spoilt {
     }
 }
 
+/// Something that a host may do between frames; refused or taken.
+fn change(people: &mut People, who: Handle, kind: usize, value: f32, second: f32) {
+    let clips = [people.plays[2], Play { weight: second, ..people.plays[1] }];
+    let mask = people.mask;
+    let crowd = &mut people.crowd;
+    let layer = Layer { weight: value, time: second, ..Layer::new(clips[0].clip) };
+    let aimed = Layer { speed: value, fade: second, model_space_root: true, ..Layer::new(clips[0].clip) };
+    let _ = match kind {
+        0 => crowd.fade_to(who, &clips, value),
+        1 => crowd.transition_to(who, &clips, value).map(drop),
+        2 => crowd.seek(who, clips[1].clip, value, false).map(drop),
+        3 => crowd.seek(who, clips[1].clip, value, true).map(drop),
+        4 => crowd.set_weights(who, &[value, second]),
+        5 => crowd.set_speed(who, value),
+        6 => crowd.set_layers(who, &[layer, aimed.masked(mask)]),
+        7 => crowd.set_layers(who, &[aimed.masked(mask)]),
+        8 => crowd.fade_layer(who, 0, value, second),
+        9 => crowd.seek_layer(who, 0, value),
+        10 => crowd.set_tier(who, Tier::Mid),
+        _ => crowd.set_tier(who, Tier::Far),
+    };
+}
+
 /// One frame in which character `who` is handed `poison`, `None` for what is well.
 fn frame(people: &mut People, who: usize, poison: Option<&Poison>, kind: &Poison) {
     let handle = people.handles[who];
@@ -235,15 +264,7 @@ fn frame(people: &mut People, who: usize, poison: Option<&Poison>, kind: &Poison
             }
         }
         Some(&Poison::Change { kind, value, second }) => {
-            let crowd = &mut people.crowd;
-            let clips = [people.plays[2], Play { weight: second, ..people.plays[1] }];
-            // Refused or taken.
-            let _ = match kind {
-                0 => crowd.fade_to(handle, &clips, value),
-                1 => crowd.transition_to(handle, &clips, value).map(drop),
-                2 | 3 => crowd.seek(handle, clips[1].clip, value, kind == 3).map(drop),
-                _ => crowd.set_weights(handle, &[value, second]),
-            };
+            change(people, handle, kind, value, second);
         }
         _ => {}
     }
