@@ -368,3 +368,28 @@ fn a_frame_of_no_possible_length_is_refused_and_changes_nothing() {
         assert!(well.bits(who) == ill.bits(who), "character {who} goes on otherwise");
     }
 }
+
+#[test]
+fn a_place_that_is_refused_is_told_once() {
+    let mut people = People::new(PaletteFormat::Mat3x4);
+    let well: Vec<WorldTransform> =
+        (0..PEOPLE).map(|k| WorldTransform::standing(k as f32, 0.0, 0.0)).collect();
+    let mut ill = well.clone();
+    ill[3].rotation = [0.0; 4];
+    ill[20].position[1] = f32::NAN;
+    let both = [people.handles[3], people.handles[20]];
+    for (places, told) in [(&well, &[][..]), (&ill, &both), (&ill, &[]), (&well, &[]), (&ill, &both)] {
+        people.frame(Roots::Host(places), &LEVEL);
+        assert_eq!(people.crowd.refused(), told);
+        assert_eq!(people.crowd.transform(both[0]), Ok(well[3]), "where it was");
+    }
+    // Somebody else at the same index has not been told of; a list that is too short refuses nobody.
+    people.crowd.despawn(both[0]).expect("alive");
+    let rig = people.crowd.rigs().next().expect("a rig");
+    let born = people.crowd.spawn(rig, 0, WorldTransform::IDENTITY, &[people.plays[0]]).expect("spawn");
+    people.frame(Roots::Host(&ill), &LEVEL);
+    assert_eq!((born.index(), people.crowd.refused()), (3, &[born][..]));
+    people.frame(Roots::Host(&ill[..2]), &LEVEL);
+    people.frame(Roots::OnGround, &LEVEL);
+    assert_eq!(people.crowd.refused(), []);
+}

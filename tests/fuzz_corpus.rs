@@ -18,6 +18,8 @@ mod sample;
 mod sealed;
 #[path = "support/seeds/mod.rs"]
 mod seeds;
+#[path = "support/stored.rs"]
+mod stored;
 #[path = "support/world.rs"]
 mod world;
 

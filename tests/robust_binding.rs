@@ -5,6 +5,7 @@ use throng::clip::{
     BoundClip, Curve, Interpolation, JointTracks, MAX_SECONDS, MIN_SECONDS, MotionKeys, RawClip, RootSource,
 };
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, MAX_SPEED, Play, Serial, WorldTransform};
 use throng::error::BuildError;
 use throng::retarget::{BindSource, bind, fitting_keys, motion_keys};
 use throng::rig::{
@@ -481,4 +482,31 @@ fn a_body_or_skin_out_of_all_scale_is_refused() {
         assert_eq!(result.is_ok(), loads, "{result:?}");
         assert!(loads || matches!(result, Err(BuildError::NonFiniteInverseBind { joint: 1, .. })));
     }
+}
+
+#[test]
+fn root_motion_out_of_all_scale_is_refused_or_leads_to_finite_poses() {
+    let (_, rig) = adult();
+    let mut played = 0;
+    for part in 0..3 {
+        for far in [1e2, 1e4, 1e6, 9e8, 1e10, 1e30] {
+            let mut keys = held_keys(rig.topology());
+            let last = keys.root.len() - 1;
+            keys.root[last][part] = far;
+            let Ok(clip) = BoundClip::build(rig.topology(), &keys) else { continue };
+            let mut crowd = Crowd::new(CrowdConfig::default());
+            let id = crowd.add_rig(rig.clone()).expect("rig");
+            let play = Play { speed: MAX_SPEED, ..Play::new(crowd.add_clip(clip).expect("clip")) };
+            let who = crowd.spawn(id, 0, WorldTransform::IDENTITY, &[play]).expect("spawn");
+            for frame in 0..60 {
+                let ground = FlatGround { height: 0.0 };
+                crowd.frame(Frame::new(1.0 / 60.0, &ground), &Serial).expect("frame");
+                let (header, _) = crowd.pose(who).expect("alive");
+                let finite = header.position.iter().chain(&header.rotation).all(|value| value.is_finite());
+                assert!(finite, "frame {frame} of {far} in part {part}: {header:?}");
+            }
+            played += 1;
+        }
+    }
+    assert!(played > 3, "some are taken");
 }

@@ -18,6 +18,8 @@ mod sealed;
 #[path = "../../tests/support/seeds/mod.rs"]
 #[allow(dead_code)]
 mod seeds;
+#[path = "../../tests/support/stored.rs"]
+mod stored;
 #[path = "../../tests/support/world.rs"]
 mod world;
 

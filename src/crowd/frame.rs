@@ -35,7 +35,8 @@ pub enum Roots<'a> {
     /// Root motion does, at the height that they are.
     Free,
     /// The host does: one transform per character, by [`super::Handle::index`]. Root motion is only reported. Rotations
-    /// are normalised; a character whose transform is missing or invalid (see [`WorldTransform`]) keeps its last one.
+    /// are normalised; a character whose transform is missing or invalid (see [`WorldTransform`]) keeps its last one;
+    /// [`super::Crowd::refused`] tells of the latter.
     Host(&'a [WorldTransform]),
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod place;
 mod playback;
 mod read;
 mod rebase;
+mod refused;
 mod snapshot;
 mod stream;
 mod swap;
@@ -88,6 +89,7 @@ pub struct Crowd {
     written: bool,
     streams: StreamTable,
     stream_counts: StreamCounts,
+    refused: refused::Refused,
 }
 
 impl Crowd {
@@ -117,6 +119,7 @@ impl Crowd {
             written: false,
             streams: StreamTable::default(),
             stream_counts: StreamCounts::default(),
+            refused: refused::Refused::default(),
         }
     }
 
@@ -353,6 +356,7 @@ impl Crowd {
         self.events.passed.clear();
         self.events.lost = 0;
         self.stream_counts = StreamCounts::default();
+        self.look_at(frame.roots);
         self.time += f64::from(frame.dt);
         self.written = false;
         let shared = Shared {

@@ -31,6 +31,8 @@ const ARCHIVE_PER_ROW_BYTE: usize = 4;
 /// Of `Archive::open_within` and all of its clips.
 pub const ARCHIVE: Bound =
     Bound { per_byte: 16, base: ARCHIVE_PER_ROW_BYTE * super::sealed::LIMIT + (16 << 10) };
+/// Of `Crowd::restore`.
+pub const SNAPSHOT: Bound = Bound { per_byte: 16, base: 64 << 10 };
 
 /// What came of an input.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +142,19 @@ pub fn archive(input: &[u8]) -> Verdict {
     let accepted = result.is_ok();
     match result {
         Ok(clips) => super::sealed::sound(&clips),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    Verdict { accepted, peak }
+}
+
+/// The body of a snapshot.
+pub fn snapshot(input: &[u8]) -> Verdict {
+    let (mut crowd, plays) = super::stored::crowd();
+    let bytes = super::stored::with_head(&crowd, input);
+    let (result, peak) = bounded(SNAPSHOT.of(bytes.len()), || super::stored::restore(&mut crowd, &bytes));
+    let accepted = result.is_ok();
+    match result {
+        Ok(()) => super::stored::sound(crowd, &plays),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     Verdict { accepted, peak }

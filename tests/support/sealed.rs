@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use glam::Vec3;
 use throng::clip::BoundClip;
 use throng::clip::archive::{Archive, ArchiveError};
-use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, MAX_SPEED, Play, Serial, WorldTransform};
+use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, Layer, MAX_SPEED, Play, Serial, WorldTransform};
 use throng::rig::{RawCharacter, RawJoint, RawSkeleton, Rig, RigSource, Role, RoleMap, Side, Transform};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -110,8 +110,15 @@ pub fn sound(clips: &[BoundClip]) {
         }
         let mut crowd = Crowd::new(CrowdConfig::default());
         let rig = crowd.add_rig(RIG.clone()).expect("a rig");
-        let play = Play { speed: MAX_SPEED, ..Play::new(crowd.add_clip(clip.clone()).expect("a clip")) };
-        let who = crowd.spawn(rig, 0, WorldTransform::IDENTITY, &[play]).expect("a character");
+        let id = crowd.add_clip(clip.clone()).expect("a clip");
+        let who = crowd.spawn(rig, 0, WorldTransform::IDENTITY, &[]).expect("a character");
+        let speed = MAX_SPEED;
+        let played = if clip.additive() {
+            crowd.set_layers(who, &[Layer { speed, ..Layer::additive(id) }])
+        } else {
+            crowd.set_clips(who, &[Play { speed, ..Play::new(id) }])
+        };
+        played.expect("it plays");
         for dt in [0.0, 1.0 / 60.0, 0.3] {
             let ground = FlatGround { height: 0.1 };
             crowd.frame(Frame::new(dt, &ground), &Serial).expect("a frame");

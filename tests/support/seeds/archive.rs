@@ -8,7 +8,7 @@ use super::Seeds;
 use crate::sealed::{RIG, split};
 
 /// A clip of so many keys in which every joint does something else.
-fn clip(name: &str, keys: usize, moves: f64) -> BoundClip {
+pub fn small_clip(name: &str, keys: usize, moves: f64) -> BoundClip {
     let joints = RIG.topology().len();
     let rotation = |key: usize, joint: usize| match joint % 3 {
         0 => DQuat::from_rotation_x(moves * 0.1 * key as f64),
@@ -36,10 +36,10 @@ pub fn seeds() -> Seeds {
         let packed: Vec<PackedClip> = clips.iter().map(fit).collect();
         pack(&RIG, &settings, &packed).expect("an archive")
     };
-    let walk = archive(&[clip("walk", 6, 1.0)]);
+    let walk = archive(&[small_clip("walk", 6, 1.0)]);
     vec![
         ("one", split(&walk)),
-        ("two", split(&archive(&[clip("still", 2, 0.0), clip("walk", 9, 2.0)]))),
+        ("two", split(&archive(&[small_clip("still", 2, 0.0), small_clip("walk", 9, 2.0)]))),
         ("none", split(&archive(&[]))),
         ("whole.throng", walk),
     ]

@@ -5,8 +5,10 @@ mod bind;
 mod bvh;
 mod gltf;
 mod sidecar;
+mod snapshot;
 
 use super::judge::{self, Verdict};
+pub use archive::small_clip;
 pub use gltf::gltf_parts;
 
 /// Inputs with their names.
@@ -26,5 +28,6 @@ pub fn targets() -> Vec<Target> {
         Target { name: "bvh", judge: judge::bvh, seeds: bvh::seeds() },
         Target { name: "gltf", judge: judge::gltf, seeds: gltf::seeds() },
         Target { name: "sidecar", judge: judge::sidecar, seeds: sidecar::seeds() },
+        Target { name: "snapshot", judge: judge::snapshot, seeds: snapshot::seeds() },
     ]
 }
