@@ -118,6 +118,9 @@ pub struct CheckArgs {
     /// The character: a file, or a built-in name.
     #[arg(value_name = "DST")]
     pub target: String,
+    /// Picture of source and target side by side, of the clip that came over worst.
+    #[arg(long, value_name = "OUT.png")]
+    pub picture: Option<PathBuf>,
     /// Worker threads; 0 takes every core.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: u16,
@@ -280,6 +283,18 @@ pub struct BenchArgs {
 pub struct InspectArgs {
     /// glTF, GLB, VRM or BVH, or an archive of clips (NAME.throng).
     pub file: PathBuf,
+    /// One pose, layer by layer: file rest, reference, local, model, skinning matrices.
+    #[arg(long)]
+    pub pose: bool,
+    /// Clip of that pose [default: the rest pose].
+    #[arg(long, value_name = "NAME", requires = "pose")]
+    pub clip: Option<String>,
+    /// Seconds into the clip.
+    #[arg(long, value_name = "SECONDS", requires = "clip", default_value_t = 0.0, value_parser = seconds)]
+    pub time: f32,
+    /// Only the joint of that name.
+    #[arg(long, value_name = "NAME", requires = "pose")]
+    pub joint: Option<String>,
 }
 
 /// Options of `render`.

@@ -5,7 +5,7 @@ use throng::import::{self, Inspection, inspect};
 use crate::args::InspectArgs;
 use crate::output::{self, Failure};
 use crate::table::{align_right, table};
-use crate::{inspect_archive, source};
+use crate::{explain, inspect_archive, source};
 
 /// Levels of the tree that are indented; deeper joints of a long chain stay in one column.
 const MOST_INDENT: usize = 24;
@@ -17,6 +17,10 @@ pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
         return inspect_archive::run(path, json);
     }
     let imported = import::load(path).map_err(|error| Failure::input(path, error.kind))?;
+    if options.pose {
+        let (clip, joint) = (options.clip.as_deref(), options.joint.as_deref());
+        return explain::show(&imported, clip, options.time, joint, json);
+    }
     let inspection = inspect(&imported);
     if json {
         output::print_json(&inspection);

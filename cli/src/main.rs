@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod body;
 mod draw;
+mod explain;
 mod inspect;
 mod inspect_archive;
 mod live;

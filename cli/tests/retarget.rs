@@ -136,3 +136,52 @@ fn bvh_comes_out_and_check_writes_nothing() {
     let output = throng(&["check", "no/such/folder", "biped"]);
     assert_eq!(output.status.code(), Some(3));
 }
+
+#[test]
+fn check_draws_source_and_target_side_by_side() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sources(folder.path(), 2);
+    let picture = folder.path().join("worst.png");
+    let (from, to) = (folder.path().join("clip1.glb"), picture.to_str().expect("text").to_owned());
+    let output = throng(&["check", from.to_str().expect("text"), "biped", "--picture", &to]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let drawn = image::open(&picture).expect("a PNG").to_rgb8();
+    assert!(drawn.width() > 8 * 190 && drawn.height() > 500);
+    assert!(!support::subject(&drawn).is_empty());
+    let output =
+        throng(&["check", from.to_str().expect("text"), "biped", "--picture", from.to_str().expect("text")]);
+    assert_eq!(output.status.code(), Some(2), "an input is no place for a picture");
+}
+
+#[test]
+fn inspect_takes_a_pose_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sources(folder.path(), 2);
+    let file = folder.path().join("clip1.glb");
+    let file = file.to_str().expect("text");
+    let pose = |more: &[&str]| {
+        let mut arguments = vec!["inspect", "--json", "--pose", file];
+        arguments.extend(more);
+        let output = throng(&arguments);
+        (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).unwrap_or(Value::Null))
+    };
+    let (code, rest) = pose(&[]);
+    assert_eq!(code, Some(0));
+    let number = |value: &Value| value.as_f64().expect("a number");
+    for joint in rest["joints"].as_array().expect("joints") {
+        // At rest the local pose is the file's, and skinning does nothing where bind is rest.
+        assert_eq!(joint["rest"], joint["local"], "{joint}");
+        for (_, matrix) in joint["skin"].as_array().expect("skins").iter().map(|skin| (&skin[0], &skin[1])) {
+            for (at, value) in matrix.as_array().expect("16").iter().enumerate() {
+                let right = if at % 5 == 0 { 1.0 } else { 0.0 };
+                assert!((number(value) - right).abs() < 1e-4, "{joint}");
+            }
+        }
+    }
+    let (_, walk) = pose(&["--clip", "walk", "--time", "0.3"]);
+    let moved =
+        walk["joints"].as_array().expect("joints").iter().filter(|joint| joint["rest"] != joint["local"]);
+    assert!(moved.count() > 10);
+    assert_eq!(pose(&["--clip", "no such clip"]).0, Some(2));
+    assert_eq!(pose(&["--joint", "no such joint"]).0, Some(2));
+}

@@ -8,6 +8,7 @@
 //! made from. A run that was interrupted goes on behind it; a file whose source has changed is made anew.
 
 mod journal;
+mod picture;
 mod target;
 mod work;
 
@@ -75,7 +76,8 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
         reduce: options.reduce,
         sources: &options.sources,
     };
-    run(&plan, &files, Some(&journal), options.threads.into(), json)
+    let entries = run(&plan, &files, Some(&journal), options.threads.into(), json)?;
+    finish(&entries)
 }
 
 /// Runs `check`.
@@ -91,7 +93,19 @@ pub fn check(options: &CheckArgs, json: bool) -> Result<(), Failure> {
         reduce: None,
         sources: &sources,
     };
-    run(&plan, &files, None, options.threads.into(), json)
+    let entries = run(&plan, &files, None, options.threads.into(), json)?;
+    if let Some(path) = &options.picture {
+        let mean = |clip: &Verdict| clip.limb_direction_deg.map_or(f64::INFINITY, |direction| direction.mean);
+        let clips = entries.iter().zip(&files).flat_map(|(entry, file)| {
+            entry.clips.iter().enumerate().map(move |(index, clip)| (file, index, clip))
+        });
+        let worst =
+            clips.max_by(|(.., a), (.., b)| a.verdict.cmp(&b.verdict).then(mean(a).total_cmp(&mean(b))));
+        if let Some((file, index, _)) = worst {
+            picture::draw(&plan, file, index, path)?;
+        }
+    }
+    finish(&entries)
 }
 
 fn run(
@@ -100,7 +114,7 @@ fn run(
     journal: Option<&Journal>,
     threads: usize,
     json: bool,
-) -> Result<(), Failure> {
+) -> Result<Vec<Entry>, Failure> {
     let bar =
         progress::bar(files.len() as u64, if plan.output.is_some() { "retargeting" } else { "checking" });
     let begin = std::time::Instant::now();
@@ -111,6 +125,11 @@ fn run(
     let fresh: usize = entries.iter().filter(|entry| !entry.earlier).map(|entry| entry.clips.len()).sum();
     let speed = (fresh > 0).then(|| fresh as f64 / seconds.max(1e-9) / cores as f64);
     show(&entries, speed, json);
+    Ok(entries)
+}
+
+/// A file that could not be used, or a clip that plays wrong, fails the command.
+fn finish(entries: &[Entry]) -> Result<(), Failure> {
     let failed = entries.iter().filter(|entry| entry.error.is_some()).count();
     let bad = entries.iter().flat_map(|entry| &entry.clips).filter(|clip| clip.verdict == Grade::Bad).count();
     if failed + bad > 0 {

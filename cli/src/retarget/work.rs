@@ -116,7 +116,7 @@ fn key(plan: &Plan<'_>, file: &SourceFile, bytes: &[u8]) -> String {
 
 /// Clips of a file on the target, and how they came over. A clip that cannot be bound is an error of the file: what of
 /// it can be used would be less than it promises.
-fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<(Vec<RawClip>, Vec<Verdict>), String> {
+pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<(Vec<RawClip>, Vec<Verdict>), String> {
     let loaded = import::load(&file.path).map_err(|error| error.kind.to_string())?;
     if loaded.character.skeleton.joints.is_empty() {
         return Err("has no skeleton".to_owned());
