@@ -125,7 +125,18 @@ pub struct RootMotion {
     constant: Option<Twist>,
 }
 
+/// Fastest travel, leg lengths per second, and turn, radians per second: half a turn between any two keys is slower.
+/// A frame's products stay finite below, at any speed of play and for any body.
+const FASTEST: [f32; 3] = [1e6, 1e6, 1e3];
+
 impl RootMotion {
+    /// False if it is not finite, or faster than a frame can tell.
+    pub(super) fn is_bounded(&self) -> bool {
+        let bounded =
+            |twist: &Twist| [twist.x, twist.z, twist.yaw].iter().zip(FASTEST).all(|(v, most)| v.abs() < most);
+        self.twists.iter().all(bounded)
+    }
+
     /// From poses at evenly spaced keys (`[x, z, yaw]`, leg lengths and unwrapped radians).
     pub(crate) fn from_keys(poses: &[[f64; 3]], duration: f64) -> Self {
         let duration = duration as f32;

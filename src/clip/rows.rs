@@ -164,6 +164,10 @@ impl BoundClip {
         if !keys.root.iter().flatten().all(|v| v.abs() < FARTHEST) {
             return bad("a root is not finite, or too far away for single precision");
         }
+        let root = RootMotion::from_keys(&keys.root, keys.duration);
+        if !root.is_bounded() {
+            return bad("it travels 1e6 leg lengths or turns 1000 rad in a second, or more");
+        }
         if !keys.contact.iter().flatten().all(|v| v.is_finite()) {
             return bad("a contact weight is not finite");
         }
@@ -212,7 +216,7 @@ impl BoundClip {
             looping: keys.looping,
             additive: keys.additive,
             rows: rows.into(),
-            root: RootMotion::from_keys(&keys.root, keys.duration),
+            root,
             contacts: keys.contacts.clone(),
             events: checked_events(&keys.name, &keys.events, keys.duration as f32, keys.looping)?.into(),
             sync: SyncMarkers::new(&keys.name, &keys.sync, keys.duration as f32)?.into(),

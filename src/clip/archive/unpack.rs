@@ -17,7 +17,7 @@ use crate::clip::{BoundClip, RootMotion, Twist};
 use crate::lanes::{GROUP, KeyGroup};
 use crate::rig::{MAX_FEET, Topology};
 
-/// Leg lengths or radians per second, and leg lengths or radians, that root motion may come to.
+/// Leg lengths or radians that root motion may come to.
 const FARTHEST: f32 = 1e12;
 
 /// A clip archive in memory: bytes of a file that was read or mapped. Opening checks the whole of it but the clips' own
@@ -251,10 +251,10 @@ impl<'a> Archive<'a> {
             .map_err(short)?;
         take_row(&mut bits, intervals, 32, |at, value| twists[at].yaw = ordered::float(value))
             .map_err(short)?;
-        if !twists.iter().all(|t| [t.x, t.z, t.yaw].iter().all(|v| v.abs() < FARTHEST)) {
+        let root = RootMotion::from_twists(twists, record.duration);
+        if !root.is_bounded() {
             return Err("its root motion is not finite, or too fast");
         }
-        let root = RootMotion::from_twists(twists, record.duration);
         let end = root.end();
         if ![end.x, end.z, end.yaw].iter().all(|v| v.abs() < FARTHEST) {
             return Err("its root motion leads too far");
