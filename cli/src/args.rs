@@ -92,6 +92,9 @@ pub struct RetargetArgs {
     /// Folder to write to; what is done there already is left alone.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
+    /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub contacts: Vec<PathBuf>,
     /// What is written.
     #[arg(long, value_enum, default_value_t = ExportFormat::Glb)]
     pub format: ExportFormat,
@@ -118,6 +121,9 @@ pub struct CheckArgs {
     /// The character: a file, or a built-in name.
     #[arg(value_name = "DST")]
     pub target: String,
+    /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub contacts: Vec<PathBuf>,
     /// Picture of source and target side by side, of the clip that came over worst.
     #[arg(long, value_name = "OUT.png")]
     pub picture: Option<PathBuf>,
