@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use throng::content::ClipKind;
 use throng::retarget::TravelOn;
-use throng::stress::TerrainKind;
+use throng::stress::{SceneLayers, TerrainKind};
 
 use crate::draw::camera::View;
 use crate::output::EXIT_CODES;
@@ -166,6 +166,34 @@ impl GroundName {
     }
 }
 
+/// Layers over clips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LayersName {
+    /// Nothing.
+    None,
+    /// An additive clip on the whole body.
+    Additive,
+    /// A clip on the upper body.
+    Upper,
+    /// A clip on the head.
+    Head,
+    /// Upper body and additive.
+    Both,
+}
+
+impl LayersName {
+    /// The library's name for it.
+    pub fn kind(self) -> SceneLayers {
+        match self {
+            Self::None => SceneLayers::None,
+            Self::Additive => SceneLayers::Additive,
+            Self::Upper => SceneLayers::Upper,
+            Self::Head => SceneLayers::Head,
+            Self::Both => SceneLayers::Both,
+        }
+    }
+}
+
 /// Gaits with authored contacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs)]
@@ -273,6 +301,9 @@ pub struct BenchArgs {
     /// Micro-benchmark: one rig of 64 joints, two clips each.
     #[arg(long, conflicts_with = "rigs")]
     pub uniform: bool,
+    /// Layers over everybody's clips.
+    #[arg(long, value_enum, default_value = "none")]
+    pub layers: LayersName,
     /// Instruction set: portable, avx2 or avx512 [default: the widest, or THRONG_ISA].
     #[arg(long, value_name = "NAME")]
     pub isa: Option<String>,
