@@ -79,7 +79,9 @@ mod tests {
         };
         for tolerance in [1e-4f32, 1e-3, 1e-2] {
             let less = reduce(&curve, tolerance);
-            assert!(less.times.len() < 120, "{tolerance}: {}", less.times.len());
+            // Between keys a 60th apart the curve bends by 0.3 mrad.
+            let most = if tolerance < 3e-4 { 200 } else { 120 };
+            assert!(less.times.len() < most, "{tolerance}: {}", less.times.len());
             assert_eq!((less.times[0], less.times.last()), (times[0], times.last()));
             for (&t, &value) in times.iter().zip(&curve.values) {
                 let off = less.sample(t).unwrap().distance(value);
