@@ -25,7 +25,7 @@ const STAGES: [&str; 6] =
 const LANES: [&str; 3] = ["throng::lanes::x86::", "throng::lanes::portable::", "throng::lanes::math::"];
 
 /// Functions without lanes that kernels may call.
-const SCALAR: [&str; 1] = ["mix_by_hemisphere"];
+const SCALAR: [&str; 2] = ["mix_by_hemisphere", "layers::gather"];
 
 /// Entry functions for code of others, which may be scalar.
 const FOREIGN: &str = "throng::lanes::kernel::";

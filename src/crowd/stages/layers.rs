@@ -69,6 +69,8 @@ impl Batch<'_> {
     }
 }
 
+/// Numbers and places only, no lanes: a function of its own, once for all instruction sets.
+#[inline(never)]
 fn gather<'a>(block: &Block, slot: usize, pass: &LayerPass<'a>) -> Batch<'a> {
     let mut batch = Batch {
         pairs: [KeyPair::NONE; BLOCK],
