@@ -18,8 +18,17 @@ use throng::lanes::Simd;
 use throng::rig::Rig;
 
 /// Modules that a frame cannot do without: each has entry functions that `per_isa!` generates.
-const STAGES: [&str; 6] =
-    ["stages::advance", "stages::sample", "stages::feet", "stages::model", "stages::palette", "skinning"];
+const STAGES: [&str; 9] = [
+    "stages::advance",
+    "stages::sample",
+    "stages::inertia",
+    "stages::live",
+    "stages::layers",
+    "stages::feet",
+    "stages::model",
+    "stages::palette",
+    "skinning",
+];
 
 /// Modules of which nothing may be left outside of its callers.
 const LANES: [&str; 3] = ["throng::lanes::x86::", "throng::lanes::portable::", "throng::lanes::math::"];

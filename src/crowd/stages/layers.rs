@@ -60,6 +60,7 @@ impl Batch<'_> {
         self.parts.iter().any(|part| part.mask.reads(group, part.any_model))
     }
 
+    #[inline(always)]
     fn touches(&self, joint: usize) -> bool {
         self.parts.iter().any(|part| part.mask.weights[joint] > 0.0)
     }
