@@ -49,7 +49,7 @@ fn bounded(
 }
 
 /// What an import gave, and the most memory it had in use.
-fn measured(run: impl FnOnce() -> Result<Imported, ImportError>) -> (Result<Imported, ImportError>, usize) {
+fn measured<E>(run: impl FnOnce() -> Result<Imported, E>) -> (Result<Imported, E>, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
     let result = run();

@@ -1,6 +1,7 @@
 //! DeepMimic motions against facts measured by an independent reader.
 
 #[path = "support/import_data.rs"]
+#[allow(dead_code)]
 mod data;
 
 use glam::DVec3;

@@ -9,6 +9,7 @@ use throng::retarget::TravelOn;
 use throng::stress::{SceneLayers, TerrainKind};
 
 use crate::draw::camera::View;
+use crate::files::FileArgs;
 use crate::output::EXIT_CODES;
 
 /// Crowd animation on the CPU: measure it, look at it, look into files.
@@ -258,6 +259,9 @@ pub struct StressArgs {
     /// Characters whose feet are watched at most.
     #[arg(long, value_name = "N", default_value_t = 2_500)]
     pub judged: usize,
+    /// How files are read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// Output matrices per joint.
@@ -332,12 +336,15 @@ pub struct InspectArgs {
     /// Only the joint of that name.
     #[arg(long, value_name = "NAME", requires = "pose")]
     pub joint: Option<String>,
+    /// How it is read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// Options of `render`.
 #[derive(Debug, Args)]
 pub struct RenderArgs {
-    /// glTF, GLB, VRM or BVH file, or the name of a built-in character (see --list).
+    /// glTF, GLB, VRM, BVH or DeepMimic file, or the name of a built-in character (see --list).
     #[arg(long, value_name = "FILE|NAME")]
     pub character: Option<String>,
     /// Clip to play, by name; `rest` is the rest pose of the character's file.
@@ -385,6 +392,9 @@ pub struct RenderArgs {
     /// Picture to write.
     #[arg(short, long, value_name = "OUT.png", default_value = "throng.png")]
     pub output: PathBuf,
+    /// How files are read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// Options of `pack`.

@@ -221,7 +221,7 @@ fn read(bytes: &[u8], name: String) -> Result<Imported, Refusal> {
         ..ImportReport::default()
     };
     let character = RawCharacter { name, skeleton, ..RawCharacter::default() };
-    let plan = Plan { units: Units::Given(1.0), axes: None, roles: Some(roles), stand: true };
+    let plan = Plan { units: Units::Given(1.0), roles: Some(roles), stand: true, ..Plan::default() };
     finish(character, clips, report, Warnings::default(), plan)
 }
 

@@ -226,9 +226,8 @@ fn read_sized(
     let plan = Plan {
         units: options.unit.map_or(Units::Guessed, Units::Given),
         axes: options.axes,
-        roles: None,
         stand: true,
-        vrm: None,
+        ..Plan::default()
     };
     finish(character, clips, report, warnings, plan)
 }
