@@ -9,7 +9,6 @@ use serde::Serialize;
 use throng::clip::archive::{Archive, ArchiveError, PackSettings, PackedClip, pack};
 use throng::clip::{BoundClip, MotionKeys, RawClip};
 use throng::content::{self, BodyPlan, BuiltIn, RigKind};
-use throng::import::LoadOptions;
 use throng::retarget::{BindSource, fitting_keys};
 use throng::rig::{ReferencePose, Rig, RigSource};
 
@@ -131,7 +130,7 @@ fn gather(options: &PackArgs, warnings: &mut Vec<String>) -> Result<(Rig, Body, 
                 "pack the files that it was made from",
             ));
         }
-        let (body, motions) = source::read(path, &LoadOptions::default(), warnings)?;
+        let (body, motions) = source::read(path, warnings)?;
         sources.extend(motions.into_iter().map(|motion| Source { file: Some(path.clone()), motion }));
         own = own.or(Some(body));
     }
@@ -139,7 +138,7 @@ fn gather(options: &PackArgs, warnings: &mut Vec<String>) -> Result<(Rig, Body, 
     let body = match (&options.onto, own) {
         (Some(name), _) => match source::built_in(name) {
             Some(known) => source::body_of(built.insert(known)),
-            None => source::read(Path::new(name), &LoadOptions::default(), warnings)?.0,
+            None => source::read(Path::new(name), warnings)?.0,
         },
         (None, Some(own)) => own,
         (None, None) => {

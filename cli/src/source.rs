@@ -98,7 +98,7 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
     let body = match &built {
         Some(built) => body_of(built),
         None => {
-            let (body, own) = read(Path::new(name), &options.files.options(), &mut warnings)?;
+            let (body, own) = read_with(Path::new(name), &options.files.options(), &mut warnings)?;
             motions.extend(own);
             body
         }
@@ -107,7 +107,7 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
         if is_archive(path) {
             motions.extend(unpack(path, &body)?);
         } else {
-            motions.extend(read(path, &options.files.options(), &mut warnings)?.1);
+            motions.extend(read_with(path, &options.files.options(), &mut warnings)?.1);
         }
     }
     if options.clip.as_deref() == Some(REST) {
@@ -196,7 +196,11 @@ fn unpack(path: &Path, body: &Body) -> Result<Vec<Motion>, Failure> {
 }
 
 /// Body and motions of a file.
-pub fn read(
+pub fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion>), Failure> {
+    read_with(path, &LoadOptions::default(), warnings)
+}
+
+fn read_with(
     path: &Path,
     options: &LoadOptions,
     warnings: &mut Vec<String>,
