@@ -23,7 +23,7 @@
 //!
 //! # Features
 //!
-//! * `import` (default): glTF and GLB files.
+//! * `import` (default): glTF, GLB, VRM, BVH and DeepMimic files.
 //! * `rayon` (default): an executor over rayon's pool. Without it the serial one and a host's own remain.
 //! * `hecs` (default): `lod`, components and crossings for a hecs world.
 //!

@@ -18,14 +18,23 @@ use throng::lanes::Simd;
 use throng::rig::Rig;
 
 /// Modules that a frame cannot do without: each has entry functions that `per_isa!` generates.
-const STAGES: [&str; 6] =
-    ["stages::advance", "stages::sample", "stages::feet", "stages::model", "stages::palette", "skinning"];
+const STAGES: [&str; 9] = [
+    "stages::advance",
+    "stages::sample",
+    "stages::inertia",
+    "stages::live",
+    "stages::layers",
+    "stages::feet",
+    "stages::model",
+    "stages::palette",
+    "skinning",
+];
 
 /// Modules of which nothing may be left outside of its callers.
 const LANES: [&str; 3] = ["throng::lanes::x86::", "throng::lanes::portable::", "throng::lanes::math::"];
 
 /// Functions without lanes that kernels may call.
-const SCALAR: [&str; 1] = ["mix_by_hemisphere"];
+const SCALAR: [&str; 2] = ["mix_by_hemisphere", "layers::gather"];
 
 /// Entry functions for code of others, which may be scalar.
 const FOREIGN: &str = "throng::lanes::kernel::";

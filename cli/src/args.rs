@@ -6,9 +6,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use throng::content::ClipKind;
 use throng::retarget::TravelOn;
-use throng::stress::TerrainKind;
+use throng::stress::{SceneLayers, TerrainKind};
 
 use crate::draw::camera::View;
+use crate::files::FileArgs;
 use crate::output::EXIT_CODES;
 
 /// Crowd animation on the CPU: measure it, look at it, look into files.
@@ -92,6 +93,9 @@ pub struct RetargetArgs {
     /// Folder to write to; what is done there already is left alone.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
+    /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub contacts: Vec<PathBuf>,
     /// What is written.
     #[arg(long, value_enum, default_value_t = ExportFormat::Glb)]
     pub format: ExportFormat,
@@ -118,6 +122,9 @@ pub struct CheckArgs {
     /// The character: a file, or a built-in name.
     #[arg(value_name = "DST")]
     pub target: String,
+    /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub contacts: Vec<PathBuf>,
     /// Picture of source and target side by side, of the clip that came over worst.
     #[arg(long, value_name = "OUT.png")]
     pub picture: Option<PathBuf>,
@@ -156,6 +163,34 @@ impl GroundName {
         match self {
             Self::Flat => TerrainKind::Flat,
             Self::HillsAndSteps => TerrainKind::HillsAndSteps,
+        }
+    }
+}
+
+/// Layers over clips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LayersName {
+    /// Nothing.
+    None,
+    /// An additive clip on the whole body.
+    Additive,
+    /// A clip on the upper body.
+    Upper,
+    /// A clip on the head.
+    Head,
+    /// Upper body and additive.
+    Both,
+}
+
+impl LayersName {
+    /// The library's name for it.
+    pub fn kind(self) -> SceneLayers {
+        match self {
+            Self::None => SceneLayers::None,
+            Self::Additive => SceneLayers::Additive,
+            Self::Upper => SceneLayers::Upper,
+            Self::Head => SceneLayers::Head,
+            Self::Both => SceneLayers::Both,
         }
     }
 }
@@ -224,6 +259,9 @@ pub struct StressArgs {
     /// Characters whose feet are watched at most.
     #[arg(long, value_name = "N", default_value_t = 2_500)]
     pub judged: usize,
+    /// How files are read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// Output matrices per joint.
@@ -267,6 +305,9 @@ pub struct BenchArgs {
     /// Micro-benchmark: one rig of 64 joints, two clips each.
     #[arg(long, conflicts_with = "rigs")]
     pub uniform: bool,
+    /// Layers over everybody's clips.
+    #[arg(long, value_enum, default_value = "none")]
+    pub layers: LayersName,
     /// Instruction set: portable, avx2 or avx512 [default: the widest, or THRONG_ISA].
     #[arg(long, value_name = "NAME")]
     pub isa: Option<String>,
@@ -295,12 +336,15 @@ pub struct InspectArgs {
     /// Only the joint of that name.
     #[arg(long, value_name = "NAME", requires = "pose")]
     pub joint: Option<String>,
+    /// How it is read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// Options of `render`.
 #[derive(Debug, Args)]
 pub struct RenderArgs {
-    /// glTF, GLB, VRM or BVH file, or the name of a built-in character (see --list).
+    /// glTF, GLB, VRM, BVH or DeepMimic file, or the name of a built-in character (see --list).
     #[arg(long, value_name = "FILE|NAME")]
     pub character: Option<String>,
     /// Clip to play, by name; `rest` is the rest pose of the character's file.
@@ -348,6 +392,9 @@ pub struct RenderArgs {
     /// Picture to write.
     #[arg(short, long, value_name = "OUT.png", default_value = "throng.png")]
     pub output: PathBuf,
+    /// How files are read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// Options of `pack`.

@@ -68,6 +68,7 @@ fn options(args: &BenchArgs) -> Result<BenchOptions, Failure> {
         characters: args.characters as usize,
         rigs: args.rigs.map_or(named.rigs, |rigs| rigs as usize),
         library: args.library.map_or(named.library, |clips| clips as usize),
+        layers: args.layers.kind(),
         config: CrowdConfig { simd: Simd::new(isa, mode), format, ..CrowdConfig::default() },
         ..named
     };

@@ -16,7 +16,8 @@ pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
     if source::is_archive(path) {
         return inspect_archive::run(path, json);
     }
-    let imported = import::load(path).map_err(|error| Failure::input(path, error.kind))?;
+    let imported = import::load_with(path, &options.files.options())
+        .map_err(|error| Failure::input(path, error.kind))?;
     if options.pose {
         let (clip, joint) = (options.clip.as_deref(), options.joint.as_deref());
         return explain::show(&imported, clip, options.time, joint, json);

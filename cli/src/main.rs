@@ -5,6 +5,7 @@ mod bench;
 mod body;
 mod draw;
 mod explain;
+mod files;
 mod inspect;
 mod inspect_archive;
 mod live;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use throng::clip::archive::{ARCHIVE_EXTENSION, Archive};
 use throng::clip::{BoundClip, ClipLibrary, RawClip};
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
-use throng::import;
+use throng::import::{self, LoadOptions};
 use throng::rig::{RawSkeleton, ReferencePose, RoleMap};
 
 use crate::args::RenderArgs;
@@ -98,7 +98,7 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
     let body = match &built {
         Some(built) => body_of(built),
         None => {
-            let (body, own) = read(Path::new(name), &mut warnings)?;
+            let (body, own) = read_with(Path::new(name), &options.files.options(), &mut warnings)?;
             motions.extend(own);
             body
         }
@@ -107,7 +107,7 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
         if is_archive(path) {
             motions.extend(unpack(path, &body)?);
         } else {
-            motions.extend(read(path, &mut warnings)?.1);
+            motions.extend(read_with(path, &options.files.options(), &mut warnings)?.1);
         }
     }
     if options.clip.as_deref() == Some(REST) {
@@ -197,7 +197,15 @@ fn unpack(path: &Path, body: &Body) -> Result<Vec<Motion>, Failure> {
 
 /// Body and motions of a file.
 pub fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion>), Failure> {
-    let loaded = import::load(path).map_err(|error| Failure::Input {
+    read_with(path, &LoadOptions::default(), warnings)
+}
+
+fn read_with(
+    path: &Path,
+    options: &LoadOptions,
+    warnings: &mut Vec<String>,
+) -> Result<(Body, Vec<Motion>), Failure> {
+    let loaded = import::load_with(path, options).map_err(|error| Failure::Input {
         path: path.to_owned(),
         what: error.kind.to_string(),
         hint: (!path.exists()).then(|| "`throng render --list` names what is built in".to_owned()),

@@ -58,6 +58,7 @@ fn build(options: &StressArgs) -> Result<(Scene, Vec<String>), Failure> {
                 character: character.clone(),
                 clips: options.clips.clone(),
                 contacts: options.contacts.clone(),
+                options: options.files.options(),
             };
             files.build(characters, options.ground.kind(), config)
         }

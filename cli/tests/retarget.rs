@@ -46,6 +46,7 @@ fn a_folder_is_retargeted_once_and_a_bad_file_costs_only_itself() {
     for clip in report["clips"].as_array().expect("a list") {
         assert_ne!(clip["verdict"], "bad", "{clip}");
         assert!(clip["limb_direction_deg"]["max"].as_f64().expect("a number") < 5.0);
+        assert!(clip["after_contacts"]["limb_direction_deg"]["mean"].as_f64().expect("a number") < 5.0);
         assert!(clip["stance_slide_mm_p99"].is_null(), "a GLB says nothing of contacts");
     }
     for name in ["deep/zero.glb", "clip1.glb", "clip4.glb"] {

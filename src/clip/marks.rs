@@ -129,6 +129,17 @@ impl SyncMarkers {
         if time < self.duration { time.max(0.0) } else { 0.0 }
     }
 
+    /// Phase and whole cycles at any time, rising with it.
+    pub(crate) fn cycles(&self, time: f32) -> f32 {
+        let phase = self.phase(time);
+        let linear = (time - self.times[0]) / self.duration;
+        let (whole, part) = (linear.floor(), linear - linear.floor());
+        // By rounding the two may be at different ends of a cycle.
+        let off = if part > 0.999 && phase < 0.001 { 1.0 } else { 0.0 };
+        let off = if part < 0.001 && phase > 0.999 { -1.0 } else { off };
+        whole + off + phase
+    }
+
     /// The phase, 0 to 1, at a time of the clip.
     #[must_use]
     pub fn phase(&self, time: f32) -> f32 {
@@ -161,6 +172,19 @@ mod tests {
                 let apart = (back - time).abs();
                 assert!(apart.min(1.2 - apart) < 1e-6, "{times:?}: {time} {back}");
             }
+        }
+    }
+
+    #[test]
+    fn cycles_rise_with_time_and_gain_one_a_round() {
+        let markers = SyncMarkers::new("clip", &[0.9, 0.92, 0.94, 0.2], 1.2).unwrap();
+        let mut last = markers.cycles(-5.0);
+        for i in 1..4000 {
+            let time = -5.0 + i as f32 * 0.0025;
+            let now = markers.cycles(time);
+            assert!(now >= last && now - last < 0.04, "{time}: {last} {now}");
+            assert!((markers.cycles(time + 1.2) - now - 1.0).abs() < 1e-4, "{time}");
+            last = now;
         }
     }
 

@@ -97,6 +97,9 @@ impl EventSink {
                 from: from.0[lane],
                 to: rows.time.0[lane],
                 moved: moved.0[lane],
+                // Only what loops is in step with others.
+                whole: if rows.synced & bit != 0 { moved.0[lane] } else { rows.speed.0[lane] * dt },
+                warped: rows.synced & rows.warped & bit != 0,
                 duration: head.duration,
                 wrap: if rows.loops & bit != 0 {
                     Wrapping::Loop
@@ -115,7 +118,7 @@ impl EventSink {
     pub fn passed_by(&mut self, teller: Teller, clock: ClipClock, head: &ClipHead, dt: f32) {
         let Teller { character, clip, weight } = teller;
         clock.each(head.events.iter().map(|event| event.time), |event, after| {
-            let ago = if clock.moved == 0.0 { 0.0 } else { dt * (1.0 - after / clock.moved.abs()) };
+            let ago = dt * (1.0 - clock.share(after, head));
             let passed = Passed {
                 character,
                 topology: self.topology,
@@ -154,11 +157,27 @@ pub(crate) struct ClipClock {
     pub from: f32,
     pub to: f32,
     pub moved: f32,
+    /// As `moved`, but for what stops at its end within the frame: as if it went on.
+    pub whole: f32,
+    /// Follows a phase that does not run evenly with its time.
+    pub warped: bool,
     pub duration: f32,
     pub wrap: Wrapping,
 }
 
 impl ClipClock {
+    /// Share of the frame that has gone by when so many clip seconds have.
+    fn share(&self, after: f32, head: &ClipHead) -> f32 {
+        let (way, whole) = if self.warped {
+            let cycles = |seconds: f32| head.sync.cycles(self.from + seconds) - head.sync.cycles(self.from);
+            (cycles(after * self.moved.signum()), cycles(self.moved))
+        } else {
+            (after, self.whole.abs())
+        };
+        // Whoever passes something moves; a hair may be lost.
+        if whole == 0.0 { 1.0 } else { way / whole }
+    }
+
     /// Calls `tell(event, clip seconds after the frame's start)` for every event passed. Within one clip and frame they
     /// come event by event, not by time: the crowd sorts.
     fn each(&self, times: impl Iterator<Item = f32>, mut tell: impl FnMut(usize, f32)) {

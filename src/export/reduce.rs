@@ -77,9 +77,10 @@ mod tests {
             times: times.clone(),
             interpolation: Interpolation::Linear,
         };
-        for tolerance in [1e-4f32, 1e-3, 1e-2] {
+        // Between keys a 60th apart the curve bends by 0.3 mrad.
+        for (tolerance, most) in [(1e-4f32, 200), (1e-3, 130), (1e-2, 60)] {
             let less = reduce(&curve, tolerance);
-            assert!(less.times.len() < 120, "{tolerance}: {}", less.times.len());
+            assert!(less.times.len() < most, "{tolerance}: {}", less.times.len());
             assert_eq!((less.times[0], less.times.last()), (times[0], times.last()));
             for (&t, &value) in times.iter().zip(&curve.values) {
                 let off = less.sample(t).unwrap().distance(value);

@@ -169,8 +169,16 @@ pub enum Refusal {
         file_bytes: usize,
     },
     /// Neither the name nor the content is of a format that is read.
-    #[error("is of no format that is read; those are glTF, GLB, VRM and BVH")]
+    #[error("is of no format that is read; those are glTF, GLB, VRM, BVH and DeepMimic motions")]
     UnknownFormat,
+    /// A frame of a motion text is unusable.
+    #[error("frame {frame} of the motion: {reason}")]
+    Motion {
+        /// From 0.
+        frame: usize,
+        /// What is wrong.
+        reason: String,
+    },
     /// A BVH file is broken.
     #[error("broken BVH at {0}")]
     Bvh(#[from] BvhError),

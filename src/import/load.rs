@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{ImportError, Imported, Refusal, bvh, gltf};
+use super::{ImportError, Imported, Refusal, bvh, gltf, motion_text};
 
 /// What a caller knows better than a file, for every format.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +21,15 @@ pub enum Format {
     Gltf,
     /// BVH.
     Bvh,
+    /// DeepMimic motion.
+    MotionText,
+}
+
+/// Keys by which a motion is told from other JSON.
+const MOTION_KEYS: [&[u8]; 2] = [b"\"Frames\"", b"\"Loop\""];
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
 }
 
 /// How much of a file is looked at.
@@ -40,6 +49,8 @@ impl Format {
             |word: &str| text.get(..word.len()).is_some_and(|t| t.eq_ignore_ascii_case(word.as_bytes()));
         if begins("HIERARCHY") {
             Some(Self::Bvh)
+        } else if begins("{") && MOTION_KEYS.iter().any(|key| contains(text, key)) {
+            Some(Self::MotionText)
         } else if begins("glTF") || begins("{") {
             Some(Self::Gltf)
         } else {
@@ -48,7 +59,7 @@ impl Format {
     }
 }
 
-/// Reads a character or motion file: glTF, GLB, VRM or BVH, by its extension, or else by how it begins. Contacts of
+/// Reads a character or motion file: glTF, GLB, VRM, BVH or a DeepMimic motion, by its extension, or else by how it begins. Contacts of
 /// `NAME.contacts.json` beside it come along.
 ///
 /// # Errors
@@ -72,6 +83,7 @@ pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Import
     match Format::detect(path, &head) {
         Some(Format::Gltf) => gltf::load_with(path, &options.gltf),
         Some(Format::Bvh) => bvh::load_with(path, &options.bvh),
+        Some(Format::MotionText) => motion_text::load(path),
         None => Err(refuse(Refusal::UnknownFormat)),
     }
 }

@@ -24,6 +24,7 @@ mod inspect;
 mod load;
 mod mesh_space;
 mod motion;
+pub mod motion_text;
 mod report;
 mod sidecar;
 mod stand;

@@ -16,4 +16,4 @@ pub use bake::{TravelOn, bake};
 pub use bind::{BindSource, TOLERANCE, bind, fitting_keys, motion_keys};
 pub use live::LiveMap;
 pub use live_maps::LiveMaps;
-pub use verdict::{Grade, Judged, Spread, Verdict, judge};
+pub use verdict::{After, Grade, Judged, Spread, Verdict, judge, judged_times};

@@ -71,6 +71,8 @@ pub struct Verdict {
     pub stance_slide_mm_p99: Option<f64>,
     /// 99th percentile over stances of how much deeper a ball dips below its reference height, in the same way.
     pub stance_penetration_mm_p99: Option<f64>,
+    /// What is left of it after feet were put onto level ground: see [`Verdict::after`].
+    pub after_contacts: Option<After>,
     /// Limbs that turn by more than a right angle from one sample to the next, where the source's do not.
     pub flips: usize,
     /// Largest change of a bone's length, of its length.
@@ -79,6 +81,17 @@ pub struct Verdict {
     pub verdict: Grade,
     /// Why not good.
     pub reasons: Vec<String>,
+}
+
+/// What contacts have made of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct After {
+    /// As [`Verdict::limb_direction_deg`].
+    pub limb_direction_deg: Option<Spread>,
+    /// As [`Verdict::stance_slide_mm_p99`].
+    pub stance_slide_mm_p99: Option<f64>,
+    /// As [`Verdict::stance_penetration_mm_p99`].
+    pub stance_penetration_mm_p99: Option<f64>,
 }
 
 /// Samples per second.
@@ -91,7 +104,38 @@ const BENT: f64 = 0.17;
 /// Judges what a source's clip has become on a target.
 #[must_use]
 pub fn judge(source: Judged<'_>, target: Judged<'_>) -> Verdict {
-    let (from, to) = (Film::shoot(source), Film::shoot(target));
+    compare(source, target, &Film::shoot(source), &Film::shoot(target))
+}
+
+impl Verdict {
+    /// Adds what has become of the target after its feet were put onto the ground: model positions of its joints, metres,
+    /// at each of the [`judged_times`] of the source's clip.
+    pub fn after(&mut self, source: Judged<'_>, target: Judged<'_>, frames: Vec<Vec<DVec3>>) {
+        let from = Film::shoot(source);
+        let step = from.step;
+        let mut frames = frames;
+        frames.truncate(from.frames.len());
+        if frames.iter().any(|frame| frame.len() != target.skeleton.joints.len()) {
+            return;
+        }
+        let after = compare(source, target, &from, &Film { judged: target, frames, step });
+        self.after_contacts = Some(After {
+            limb_direction_deg: after.limb_direction_deg,
+            stance_slide_mm_p99: after.stance_slide_mm_p99,
+            stance_penetration_mm_p99: after.stance_penetration_mm_p99,
+        });
+    }
+}
+
+/// Times of the samples of a clip that is judged, seconds.
+#[must_use]
+pub fn judged_times(clip: &RawClip) -> Vec<f32> {
+    let duration = f64::from(clip.duration);
+    let count = ((duration * RATE).round() as usize).clamp(1, MOST);
+    (0..=count).map(|frame| (duration * frame as f64 / count as f64) as f32).collect()
+}
+
+fn compare(source: Judged<'_>, target: Judged<'_>, from: &Film<'_>, to: &Film<'_>) -> Verdict {
     let leg = |judged: Judged<'_>| leg_length(judged.skeleton, judged.roles, judged.reference);
     let leg_ratio = leg(target) / leg(source);
     let mut directions = Sum::default();
@@ -103,7 +147,7 @@ pub fn judge(source: Judged<'_>, target: Judged<'_>) -> Verdict {
             for (limb, (upper, lower)) in LIMBS.iter().enumerate() {
                 let of = |film: &Film<'_>, frame: &[DVec3]| film.bone(frame, upper(side), lower(side));
                 let slot = &mut last[limb * 2 + usize::from(side == Side::Right)];
-                let (Some(d), Some(e)) = (of(&from, a), of(&to, b)) else { continue };
+                let (Some(d), Some(e)) = (of(from, a), of(to, b)) else { continue };
                 directions.add(d.angle_between(e).to_degrees());
                 if let Some((before, after)) = *slot {
                     flips += usize::from(after.dot(e) < 0.0 && before.dot(d) > 0.0);
@@ -111,16 +155,16 @@ pub fn judge(source: Judged<'_>, target: Judged<'_>) -> Verdict {
                 *slot = Some((d, e));
             }
             for normal in [knee, elbow, palm] {
-                if let (Some(n), Some(m)) = (normal(&from, a, side), normal(&to, b, side)) {
+                if let (Some(n), Some(m)) = (normal(from, a, side), normal(to, b, side)) {
                     rolls.add(n.angle_between(m).to_degrees());
                 }
             }
         }
     }
-    let stances = stances(&from, &to, source.clip, leg_ratio);
+    let stances = stances(from, to, source.clip, leg_ratio);
     let (path, other) = (from.path(), to.path());
     let travels = path > 0.1 * leg(source);
-    let height = pelvis_height(&from, &to, leg_ratio);
+    let height = pelvis_height(from, to, leg_ratio);
     let body: Vec<Role> = target
         .roles
         .iter()
@@ -141,6 +185,7 @@ pub fn judge(source: Judged<'_>, target: Judged<'_>) -> Verdict {
         stance_slide_mm_p99: stances.map(|[slide, _]| slide),
         stance_penetration_mm_p99: stances.map(|[_, depth]| depth),
         flips,
+        after_contacts: None,
         bone_length_error: to.stretch(),
         verdict: Grade::Good,
         reasons: Vec::new(),
@@ -204,19 +249,18 @@ struct Film<'a> {
 
 impl<'a> Film<'a> {
     fn shoot(judged: Judged<'a>) -> Self {
-        let duration = f64::from(judged.clip.duration);
-        let count = ((duration * RATE).round() as usize).clamp(1, MOST);
-        let step = duration / count as f64;
+        let times = judged_times(judged.clip);
+        let step = f64::from(judged.clip.duration) / (times.len() - 1) as f64;
         // What marches on the spot was made to travel.
         let speed = match judged.clip.root {
             RootSource::InPlace { speed } => f64::from(speed),
             _ => 0.0,
         };
-        let frames = (0..=count)
-            .map(|frame| {
-                let time = frame as f64 * step;
-                let way = DVec3::new(0.0, 0.0, speed * time);
-                positions(judged.skeleton, judged.clip, time as f32).into_iter().map(|p| p + way).collect()
+        let frames = times
+            .into_iter()
+            .map(|time| {
+                let way = DVec3::new(0.0, 0.0, speed * f64::from(time));
+                positions(judged.skeleton, judged.clip, time).into_iter().map(|p| p + way).collect()
             })
             .collect();
         Self { judged, frames, step }

@@ -4,11 +4,13 @@
 //! terrain   what is walked on, and its height in double precision
 //! scene     who walks, where and how; steering
 //! direct    who goes over to other clips, and when
+//! layered   what lies over their clips, if asked for
 //! quality   how well feet stand, measured from outside on what is rendered
 //! run       a scene over time -> report
 //! ```
 
 mod direct;
+mod layered;
 mod long;
 mod quality;
 mod report;
@@ -22,6 +24,7 @@ mod user;
 use thiserror::Error;
 
 pub use direct::Changes;
+pub use layered::SceneLayers;
 pub use quality::{Harness, Histogram, Quality, Tally, Zone};
 pub use report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, Tier};
 pub use run::{RunOptions, run};

@@ -2,6 +2,7 @@
 
 use super::StressError;
 use super::direct::{Changes, Director};
+use super::layered::{Layered, SceneLayers};
 use super::long::repeat;
 use super::steer::steer;
 use super::terrain::{HALF_SIDE, Terrain, TerrainKind};
@@ -45,6 +46,8 @@ pub struct SceneOptions {
     pub library: usize,
     /// What they walk on.
     pub terrain: TerrainKind,
+    /// What lies over their clips.
+    pub layers: SceneLayers,
     /// Of proportions, places, clips and phases; the terrain's own seed is 1 always.
     pub seed: u64,
     /// The crowd's fixed choices.
@@ -60,6 +63,7 @@ impl Default for SceneOptions {
             rigs: 50,
             library: 256,
             terrain: TerrainKind::HillsAndSteps,
+            layers: SceneLayers::None,
             seed: 1,
             config: CrowdConfig::default(),
         }
@@ -129,10 +133,13 @@ impl Scene {
         let kinds: Vec<RigKind> =
             RigKind::ALL.into_iter().filter(|kind| rigs.iter().any(|(_, own)| own == kind)).collect();
         let mut libraries: Vec<(RigKind, Vec<Entry>)> = Vec::new();
+        let mut layered = Vec::new();
         for (at, &kind) in kinds.iter().enumerate() {
             // The first ones take what does not divide evenly.
             let share = options.library / kinds.len() + usize::from(at < options.library % kinds.len());
-            libraries.push((kind, library(&mut crowd, kind, options.kind, share.max(1))?));
+            let (entries, over) = library(&mut crowd, kind, options, share.max(1))?;
+            libraries.push((kind, entries));
+            layered.push(over);
         }
 
         let mut next = vec![0usize; libraries.len()];
@@ -158,6 +165,9 @@ impl Scene {
             let yaw = rng.range(-std::f64::consts::PI, std::f64::consts::PI);
             let place = WorldTransform::standing(x as f32, z as f32, yaw as f32);
             let handle = crowd.spawn(rig, skin, place, &plays)?;
+            if let Some(over) = &layered[topology] {
+                crowd.set_layers(handle, &over.layers(options.layers, rng.unit() as f32))?;
+            }
             handles.push(handle);
             cast.push((handle, topology));
             if first.family != Family::Stand {
@@ -239,11 +249,11 @@ impl Scene {
 fn library(
     crowd: &mut Crowd,
     kind: RigKind,
-    scene: SceneKind,
+    options: &SceneOptions,
     count: usize,
-) -> Result<Vec<Entry>, StressError> {
+) -> Result<(Vec<Entry>, Option<Layered>), StressError> {
     let body = content::character(kind, &BodyPlan::adult());
-    let raw = match scene {
+    let raw = match options.kind {
         SceneKind::Gait(clip) => vec![content::clip(clip, &body)],
         // Four of the named clips end; they are no part of a crowd that goes on.
         _ => {
@@ -256,6 +266,7 @@ fn library(
     let rig = Rig::build(&body.rig_source())?;
     let reference = body.reference();
     let mut entries = Vec::with_capacity(raw.len());
+    let mut layered = None;
     for clip in &raw {
         let source =
             BindSource { skeleton: &body.character.skeleton, roles: &body.roles, reference: &reference };
@@ -266,9 +277,12 @@ fn library(
         let bound = BoundClip::build(rig.topology(), &repeat(&keys, cycles))?;
         let family = family(&clip.name);
         let id = crowd.add_clip(bound)?;
+        if options.layers != SceneLayers::None && layered.is_none() {
+            layered = Some(Layered::new(crowd, &rig, &keys, id)?);
+        }
         entries.push(Entry { id, cycle: clip.duration, cycles: cycles as u32, family });
     }
-    Ok(entries)
+    Ok((entries, layered))
 }
 
 fn family(name: &str) -> Family {

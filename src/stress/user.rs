@@ -10,7 +10,7 @@ use crate::clip::{BoundClip, ClipLibrary};
 use crate::content::rng::Rng;
 use crate::crowd::{ClipId, Crowd, CrowdConfig, Play, WorldTransform};
 use crate::error::BuildError;
-use crate::import::{self, Imported, Sidecar};
+use crate::import::{self, Imported, LoadOptions, Sidecar};
 use crate::retarget::{BindSource, bind};
 use crate::rig::{ReferencePose, Rig, RigSource, Topology};
 
@@ -23,6 +23,8 @@ pub struct UserFiles {
     pub clips: Vec<PathBuf>,
     /// Contacts of clips, each naming its motion file; those beside a motion file are found without.
     pub contacts: Vec<PathBuf>,
+    /// How character and clips are read.
+    pub options: LoadOptions,
 }
 
 impl UserFiles {
@@ -123,7 +125,7 @@ impl UserFiles {
 
     /// A file with the contacts that lie beside it.
     fn load(&self, path: &Path, warnings: &mut Vec<String>) -> Result<Imported, StressError> {
-        let mut imported = import::load(path)?;
+        let mut imported = import::load_with(path, &self.options)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut sidecars: Vec<PathBuf> = std::fs::read_dir(folder)

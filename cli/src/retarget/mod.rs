@@ -9,12 +9,14 @@
 
 mod journal;
 mod picture;
+mod planted;
 mod target;
 mod work;
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use throng::import::Sidecar;
 use throng::retarget::{Grade, Verdict};
 
 use crate::args::{CheckArgs, RetargetArgs};
@@ -75,6 +77,7 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
         travel: options.travel.kind(),
         reduce: options.reduce,
         sources: &options.sources,
+        contacts: &sidecars(&options.contacts)?,
     };
     let entries = run(&plan, &files, Some(&journal), options.threads.into(), json)?;
     finish(&entries)
@@ -92,6 +95,7 @@ pub fn check(options: &CheckArgs, json: bool) -> Result<(), Failure> {
         travel: throng::retarget::TravelOn::Root,
         reduce: None,
         sources: &sources,
+        contacts: &sidecars(&options.contacts)?,
     };
     let entries = run(&plan, &files, None, options.threads.into(), json)?;
     if let Some(path) = &options.picture {
@@ -192,6 +196,14 @@ fn collect(sources: &[PathBuf]) -> Result<Vec<SourceFile>, Failure> {
 fn has_clips(path: &Path) -> bool {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+}
+
+fn sidecars(paths: &[PathBuf]) -> Result<Vec<Sidecar>, Failure> {
+    let mut all = Vec::new();
+    for path in paths {
+        all.extend(Sidecar::load_all(path).map_err(|error| Failure::input(path, error.kind))?);
+    }
+    Ok(all)
 }
 
 /// Every n-th file, so that long and short ones spread over a job array.

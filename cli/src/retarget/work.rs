@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use indicatif::ProgressBar;
 use throng::clip::RawClip;
 use throng::export::{self, ExportOptions};
-use throng::import;
-use throng::retarget::{BindSource, Judged, TravelOn, Verdict, bake, fitting_keys, judge};
+use throng::import::{self, Sidecar};
+use throng::retarget::{BindSource, Judged, TravelOn, Verdict, bake, fitting_keys, judge, judged_times};
 use throng::rig::{ReferencePose, Rig, RigSource};
 
 use super::SourceFile;
 use super::journal::{Entry, Journal};
+use super::planted;
 use super::target::Target;
 use crate::args::ExportFormat;
 use crate::output::{self, Failure};
@@ -25,6 +26,8 @@ pub struct Plan<'a> {
     pub travel: TravelOn,
     pub reduce: Option<f32>,
     pub sources: &'a [PathBuf],
+    /// Of clips in any of the sources.
+    pub contacts: &'a [Sidecar],
 }
 
 /// Entries in the order of the files, and the workers there were. The first failure to write ends the run: nothing would
@@ -109,6 +112,7 @@ fn key(plan: &Plan<'_>, file: &SourceFile, bytes: &[u8]) -> String {
     all.extend_from_slice(plan.target.content());
     let beside = file.path.with_extension("contacts.json");
     all.extend(std::fs::read(beside).unwrap_or_default());
+    all.extend(format!("{:?}", plan.contacts).into_bytes());
     all.extend(format!("{:?} {:?} {:?}", plan.format, plan.travel, plan.reduce).into_bytes());
     all.extend_from_slice(env!("CARGO_PKG_VERSION").as_bytes());
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&all))
@@ -117,7 +121,11 @@ fn key(plan: &Plan<'_>, file: &SourceFile, bytes: &[u8]) -> String {
 /// Clips of a file on the target, and how they came over. A clip that cannot be bound is an error of the file: what of
 /// it can be used would be less than it promises.
 pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<(Vec<RawClip>, Vec<Verdict>), String> {
-    let loaded = import::load(&file.path).map_err(|error| error.kind.to_string())?;
+    let mut loaded = import::load(&file.path).map_err(|error| error.kind.to_string())?;
+    let name = file.path.file_name().map(|name| name.to_string_lossy());
+    for sidecar in plan.contacts.iter().filter(|own| own.file.rsplit(['/', '\\']).next() == name.as_deref()) {
+        sidecar.apply(&mut loaded).map_err(|refused| refused.to_string())?;
+    }
     if loaded.character.skeleton.joints.is_empty() {
         return Err("has no skeleton".to_owned());
     }
@@ -141,10 +149,12 @@ pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<(Vec<RawClip>, Vec<
     for clip in &loaded.clips {
         let keys = fitting_keys(source, clip, rig).map_err(|error| error.to_string())?;
         let baked = bake(&keys, &character.skeleton, rig, plan.travel).map_err(|error| error.to_string())?;
-        verdicts.push(judge(
-            Judged { skeleton, roles: own, reference: &stance, clip },
-            Judged { skeleton: &character.skeleton, roles, reference, clip: &baked },
-        ));
+        let from = Judged { skeleton, roles: own, reference: &stance, clip };
+        let to = Judged { skeleton: &character.skeleton, roles, reference, clip: &baked };
+        let mut verdict = judge(from, to);
+        let film = planted::film(rig, &keys, &judged_times(clip)).map_err(|error| error.to_string())?;
+        verdict.after(from, to, film);
+        verdicts.push(verdict);
         clips.push(baked);
     }
     Ok((clips, verdicts))

@@ -248,8 +248,8 @@ fn clock_kernel<L: Lanes>(
 fn may_have_passed<L: Lanes>(time: &Row, clock: &mut SlotClock, at: usize) {
     let (from, to) = (L::load(&clock.from, at), L::load(time, at));
     let (low, high) = (from.min(to), from.max(to));
-    let length = high - low;
-    let off = (L::load(&clock.moved, at).abs() - length).abs();
+    // By its sign too: half a round over an end is as long as half a round within.
+    let off = (L::load(&clock.moved, at) - (to - from)).abs();
     let mut passed = L::or(
         (L::load(clock.duration(), at) * L::splat(1e-4)).lt(off),
         L::splat(0.5).lt(L::load(&clock.heads[hot::MORE], at)),

@@ -55,7 +55,7 @@ fn step(layer: &mut LayerState, duration: f32, dt: f32) -> ClipClock {
         (_, true) => Wrapping::PingPong,
         _ => Wrapping::Once,
     };
-    ClipClock { from, to: layer.time, moved, duration, wrap }
+    ClipClock { from, to: layer.time, moved, whole, warped: false, duration, wrap }
 }
 
 fn fade(layer: &mut LayerState, dt: f32) {

@@ -60,6 +60,7 @@ impl Batch<'_> {
         self.parts.iter().any(|part| part.mask.reads(group, part.any_model))
     }
 
+    #[inline(always)]
     fn touches(&self, joint: usize) -> bool {
         self.parts.iter().any(|part| part.mask.weights[joint] > 0.0)
     }
@@ -69,6 +70,8 @@ impl Batch<'_> {
     }
 }
 
+/// Numbers and places only, no lanes: a function of its own, once for all instruction sets.
+#[inline(never)]
 fn gather<'a>(block: &Block, slot: usize, pass: &LayerPass<'a>) -> Batch<'a> {
     let mut batch = Batch {
         pairs: [KeyPair::NONE; BLOCK],

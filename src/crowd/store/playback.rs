@@ -97,13 +97,17 @@ impl Crowd {
         let place = self.place(handle)?;
         let topology = self.topology_at(place);
         let plays = self.plays(topology, clips)?;
-        self.put_plays(place, &plays);
-        // At once: what is left of an old motion goes too.
+        self.put_plays_at_once(place, &plays);
+        Ok(())
+    }
+
+    /// What is left of an old motion goes too.
+    pub(super) fn put_plays_at_once(&mut self, place: Place, plays: &Plays) {
+        self.put_plays(place, plays);
         let (block, _) = self.block_and_library(place);
         let bit = 1u16 << place.lane;
         block.settled |= block.transitions & bit;
         block.transitions &= !bit;
-        Ok(())
     }
 
     pub(super) fn put_plays(&mut self, place: Place, plays: &Plays) {
@@ -137,7 +141,7 @@ impl Crowd {
         let (block, _) = self.block_and_library(place);
         let nothing = (0..MAX_CLIPS).all(|slot| block.clips[slot].weight.0[lane] <= 0.0);
         if seconds == 0.0 || nothing || plays.iter().next().is_none() {
-            self.put_plays(place, &plays);
+            self.put_plays_at_once(place, &plays);
             return Ok(());
         }
         let rare = self.take_rare();

@@ -25,11 +25,12 @@ pub(super) struct Curves {
 const JUMP: f32 = 20.0;
 
 impl Curves {
-    /// With room for the frames that are announced, or for those that fit into so many bytes if that is less.
-    pub(super) fn new(hierarchy: &Hierarchy, declared: usize, bytes: Option<usize>) -> Self {
+    /// With room for as many frames as are announced or, if that is less, as fit into so many bytes, so that nothing
+    /// grows while it is read. Who does not believe what is announced gives `None`.
+    pub(super) fn new(hierarchy: &Hierarchy, declared: Option<usize>, bytes: Option<usize>) -> Self {
         // A value takes a digit and a space.
         let fit = bytes.map_or(0, |bytes| (bytes / 2).div_ceil(hierarchy.columns.max(1)));
-        let frames = declared.min(fit);
+        let frames = declared.map_or(fit, |declared| declared.min(fit));
         let joints = hierarchy.joints.iter().map(|joint| JointCurves {
             rotations: Vec::with_capacity(if turns(joint) { frames } else { 0 }),
             positions: Vec::with_capacity(if moves(joint) { frames } else { 0 }),
@@ -154,6 +155,9 @@ fn curve<T: CurveValue + PartialEq>(mut values: Vec<T>, at: &impl Fn(usize) -> f
         values = vec![first];
     }
     let times = (0..values.len()).map(at).collect();
-    values.shrink_to_fit();
+    // Moving everything to save a little would take more than it gives back.
+    if values.len() < values.capacity() / 2 {
+        values.shrink_to_fit();
+    }
     Some(Curve { times, values, interpolation: Interpolation::Linear })
 }

@@ -2,7 +2,7 @@
 //!
 //! The text is read as a stream, word by word; what is kept is the clip. An import takes at most 16 bytes for each
 //! byte of the file (files of tools stay near one) and 16 MB; the first number holds for one rotation channel a
-//! joint with one digit a value.
+//! joint with one digit a value. Of a stream whose length is not known ([`read`]) it is 32 bytes.
 //!
 //! What the format leaves open is told from the file, and each answer can be given instead ([`BvhOptions`]):
 //!
@@ -173,7 +173,8 @@ fn read_sized(
         None | Some(0.0) if reader.declared_frames() <= 1 => 0.0,
         _ => return Err(reader.bad_frame_time()),
     };
-    let mut curves = Curves::new(reader.hierarchy(), reader.declared_frames(), bytes);
+    let declared = (!options.lenient).then(|| reader.declared_frames());
+    let mut curves = Curves::new(reader.hierarchy(), declared, bytes);
     let mut values = vec![0.0; reader.columns()];
     while reader.next_frame(&mut values)? {
         curves.push(&reader.hierarchy().joints, &values);
@@ -225,9 +226,8 @@ fn read_sized(
     let plan = Plan {
         units: options.unit.map_or(Units::Guessed, Units::Given),
         axes: options.axes,
-        roles: None,
         stand: true,
-        vrm: None,
+        ..Plan::default()
     };
     finish(character, clips, report, warnings, plan)
 }

@@ -1,0 +1,67 @@
+//! How files are read: what a user knows better than a file does.
+
+use clap::{Args, ValueEnum};
+use throng::import::LoadOptions;
+use throng::import::bvh::{BvhOptions, BvhPositions};
+use throng::import::gltf::ImportOptions;
+
+/// What position channels of a BVH file mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PositionsName {
+    /// As the file's own numbers suggest.
+    Auto,
+    /// They are the whole translation of their joint.
+    Replace,
+    /// They are added to its OFFSET.
+    Add,
+}
+
+/// Options of all commands that read characters and clips.
+#[derive(Clone, Debug, Args)]
+pub struct FileArgs {
+    /// BVH: whether position channels replace the OFFSET of their joint or add to it.
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Files")]
+    pub bvh_positions: PositionsName,
+    /// BVH: metres of a unit [default: the unit of length that makes an adult's leg].
+    #[arg(long, value_name = "METRES", value_parser = metres, help_heading = "Files")]
+    pub bvh_unit: Option<f32>,
+    /// BVH: frames per second, whatever the file says.
+    #[arg(long, value_name = "FPS", value_parser = rate, help_heading = "Files")]
+    pub bvh_rate: Option<f64>,
+    /// Take BVH files with more or fewer frames than they announce, and glTF skins with too few inverse binds.
+    #[arg(long, help_heading = "Files")]
+    pub lenient: bool,
+}
+
+impl FileArgs {
+    /// The library's words for them.
+    pub fn options(&self) -> LoadOptions {
+        let positions = match self.bvh_positions {
+            PositionsName::Auto => BvhPositions::Auto,
+            PositionsName::Replace => BvhPositions::Replace,
+            PositionsName::Add => BvhPositions::Add,
+        };
+        let bvh = BvhOptions {
+            positions,
+            unit: self.bvh_unit,
+            frame_time: self.bvh_rate.map(|rate| 1.0 / rate),
+            lenient: self.lenient,
+            ..BvhOptions::default()
+        };
+        LoadOptions { gltf: ImportOptions { lenient: self.lenient }, bvh }
+    }
+}
+
+fn metres(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if (1e-6..=1e3).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a length in metres from 0.000001 to 1000, such as 0.01")),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.01..=1e4).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a rate from 0.01 to 10000 frames per second, such as 120")),
+    }
+}
