@@ -6,6 +6,7 @@ use throng::crowd::Stage;
 use throng::error::BuildError;
 use throng::stress::{Machine, SceneKind, SceneOptions, StageTime, StressError};
 
+use crate::live::{self, Axes, LiveReport};
 use crate::measure::{self, Effort, Run, Runs};
 use crate::scene::BenchScene;
 use crate::sweep::Sweep;
@@ -59,6 +60,9 @@ pub struct Report {
     pub runs: Vec<Run>,
     /// Every run beyond the spread.
     pub void_runs: Vec<Run>,
+    /// The same characters on live streams, by the axes of the sources. The second one's time is that of the stage
+    /// `retarget_live`; it is no part of the frame above, whose characters play clips.
+    pub retarget_live: [LiveReport; 2],
     /// How the frame scales, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
@@ -145,9 +149,16 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
         let crowd = &scene.scene.crowd;
         let (library_clips, library_bytes) = crowd.library();
         let occupancy = crowd.occupancy();
+        let Effort { rounds, runs: wanted, .. } = options.effort;
+        let live = |axes| live::measure(&options.scene, axes, rounds, wanted);
+        let retarget_live = [live(Axes::Model)?, live(Axes::Own)?];
         let stages = Stage::ALL
             .iter()
             .zip(best.stage_ns_per_character)
+            .map(|(stage, ns)| match stage {
+                Stage::RetargetLive => (stage, retarget_live[1].ns_per_character),
+                _ => (stage, ns),
+            })
             .map(|(stage, ns_per_character)| StageTime { name: stage.name(), ns_per_character })
             .collect();
         Ok(Report {
@@ -174,6 +185,7 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
             valid: !runs.valid.is_empty(),
             runs: runs.valid,
             void_runs: runs.void,
+            retarget_live,
             sweep: None,
         })
     })?
