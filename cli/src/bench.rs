@@ -107,6 +107,9 @@ fn text(report: &Report) -> String {
     stages.add_row(["frame".to_owned(), format!("{:.1}", report.frame_ns_per_character)]);
     stages.add_row(["scalar baseline".to_owned(), format!("{:.1}", report.baseline_ns_per_character)]);
     stages.add_row(["store floor".to_owned(), format!("{:.1}", report.store_floor_ns_per_character)]);
+    for stage in &report.beside {
+        stages.add_row([format!("beside: {}", stage.name), format!("{:.1}", stage.ns_per_character)]);
+    }
     align_right(&mut stages, 1..2);
     let _ = writeln!(out, "{stages}\n");
     let _ = writeln!(

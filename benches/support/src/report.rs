@@ -6,6 +6,7 @@ use throng::crowd::Stage;
 use throng::error::BuildError;
 use throng::stress::{Machine, SceneKind, SceneOptions, StageTime, StressError};
 
+use crate::ecs;
 use crate::live::{self, Axes, LiveReport};
 use crate::measure::{self, Effort, Run, Runs};
 use crate::scene::BenchScene;
@@ -34,6 +35,8 @@ pub struct Report {
     pub palette: &'static str,
     /// In order.
     pub stages: Vec<StageTime>,
+    /// What a host may do besides the frame; not part of it.
+    pub beside: Vec<StageTime>,
     /// Of the best run, as all below.
     pub frame_ns_per_character: f64,
     /// The faster copy.
@@ -172,6 +175,7 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
             rigs: crowd.rigs().len(),
             palette: config.format.name(),
             stages,
+            beside: ecs::crossings(config.simd, ecs::ENTITIES, options.effort.rounds)?.into(),
             frame_ns_per_character: best.frame_ns_per_character,
             baseline_ns_per_character: best.baseline_ns_per_character(),
             ratio: best.ratio,
