@@ -13,11 +13,11 @@
 //! [`TierPolicy`] works on plain slices by [`Handle::index`](crate::crowd::Handle::index), so that any other world can
 //! use it; [`Mirror`] (feature `hecs`) feeds it from a hecs world.
 
+mod budget;
 #[cfg(feature = "hecs")]
 mod components;
 #[cfg(feature = "hecs")]
 mod crossing;
-mod budget;
 mod significance;
 mod tiers;
 

@@ -305,7 +305,8 @@ mod tests {
 
     #[test]
     fn heroes_are_heroes_at_once_and_too_many_are_told() {
-        let mut line = Line::new(&[400.0, 3.0, 400.0], PolicyConfig { dwell: 9.0, ..PolicyConfig::default() });
+        let mut line =
+            Line::new(&[400.0, 3.0, 400.0], PolicyConfig { dwell: 9.0, ..PolicyConfig::default() });
         line.round(0.0, DT, &Plan::default(), &[]);
         assert_eq!(line.tiers(), [Tier::Far, Tier::Near, Tier::Far]);
         let plan = Plan { most: [1, usize::MAX, usize::MAX, usize::MAX], ..Plan::default() };
@@ -320,7 +321,8 @@ mod tests {
     fn importance_lenses_and_several_viewers_count() {
         let place = |x| WorldTransform::standing(x, 0.0, 0.0);
         let transforms = [place(30.0), place(30.0), place(100.0), place(f32::NAN)];
-        let scene = Scene { handles: &[], transforms: &transforms, importance: &[1.0, 3.0, -1.0], heroes: &[] };
+        let scene =
+            Scene { handles: &[], transforms: &transforms, importance: &[1.0, 3.0, -1.0], heroes: &[] };
         let origin = [Viewer::at([0.0; 3])];
         assert_eq!([0, 1, 2].map(|index| scene.distance(index, &origin)), [30.0, 10.0, 100.0]);
         let two = [Viewer { zoom: 2.0, ..origin[0] }, Viewer::at([90.0, 0.0, 0.0])];

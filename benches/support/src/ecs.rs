@@ -44,8 +44,11 @@ pub fn crossings(simd: Simd, entities: usize, rounds: usize) -> Result<[StageTim
     let mut mirror = Mirror::default();
     let mut crossed = 0;
     let times = interleave(rounds, 2, |subject| {
-        let crossing =
-            if subject == 0 { mirror.read(&mut world, &crowd) } else { mirror.write_back(&mut world, &crowd) };
+        let crossing = if subject == 0 {
+            mirror.read(&mut world, &crowd)
+        } else {
+            mirror.write_back(&mut world, &crowd)
+        };
         crossed = crossing.crossed;
     });
     debug_assert_eq!(crossed, entities);
