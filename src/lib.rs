@@ -25,7 +25,7 @@
 //!
 //! * `import` (default): glTF, GLB, VRM, BVH and DeepMimic files.
 //! * `rayon` (default): an executor over rayon's pool. Without it the serial one and a host's own remain.
-//! * `hecs` (default): `lod`, components and crossings for a hecs world.
+//! * `hecs` (default): components and crossings of `lod` for a hecs world.
 //!
 //! # Conventions
 //!
@@ -41,7 +41,6 @@ pub mod export;
 #[cfg(feature = "import")]
 pub mod import;
 pub mod lanes;
-#[cfg(feature = "hecs")]
 pub mod lod;
 pub mod retarget;
 pub mod rig;

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
-    BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Layer, Play, Serial,
-    WorldTransform,
+    BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Layer, Play, Serial, Stream,
+    StreamId, StreamPose, StreamRoot, WorldTransform,
 };
-use throng::retarget::{BindSource, bind};
+use throng::retarget::{BindSource, LiveMaps, bind};
 use throng::rig::Rig;
 
 struct Counting;
@@ -75,10 +75,32 @@ fn crowd() -> (Crowd, Vec<Handle>, Vec<Vec<ClipId>>) {
     (crowd, handles, clips_of)
 }
 
+/// One pose of another rig, and for each character the stream that leads from there; all follow it.
+fn streams(crowd: &mut Crowd, handles: &[Handle]) -> (Vec<Stream>, Vec<[f32; 4]>, [f32; 3]) {
+    let source = content::character(RigKind::ALL[2], &BodyPlan::adult());
+    let (skeleton, reference) = (&source.character.skeleton, source.reference());
+    let from = BindSource { skeleton, roles: &source.roles, reference: &reference };
+    let mut maps = LiveMaps::default();
+    let mut streams = Vec::new();
+    for (at, &handle) in handles.iter().enumerate() {
+        let (rig, _) = crowd.body(handle).expect("alive");
+        let map = maps.get(from, crowd.rig(rig)).expect("map");
+        let root = if at % 2 == 0 { StreamRoot::InPose } else { StreamRoot::Travel };
+        let stream = Stream { id: StreamId(0), map, root };
+        crowd.set_stream(handle, &stream).expect("stream");
+        streams.push(stream);
+    }
+    let locals = content::clip(ClipKind::Walk, &source).sample(skeleton, 0.2);
+    let place = skeleton.model_matrices(&locals)[usize::from(streams[0].map.carrier())].w_axis.truncate();
+    (streams, locals.iter().map(|local| local.rotation.to_array()).collect(), place.to_array())
+}
+
 /// Frames with a clip change and a steered character in each; gives the allocations of all but the first ten.
 fn run(executor: &dyn Executor) -> u64 {
     let (mut crowd, handles, clips) = crowd();
     let mut dirty = Vec::new();
+    let (streams, poses, place) = streams(&mut crowd, &handles);
+    let poses = [StreamPose { rotations: &poses, position: place, contacts: None }];
     let mut before = 0;
     for frame in 0..1010 {
         if frame == 10 {
@@ -95,8 +117,13 @@ fn run(executor: &dyn Executor) -> u64 {
         }
         let other = handles[(7 * frame) % handles.len()];
         crowd.teleport(other, WorldTransform::standing(frame as f32 * 0.01, 1.0, 0.0)).expect("teleport");
+        // Nobody's clips stay for long, nobody's stream.
+        crowd
+            .set_stream(handles[(at + 40) % handles.len()], &streams[(at + 40) % handles.len()])
+            .expect("stream");
         let ground = FlatGround::default();
-        let frame = Frame::new(1.0 / 60.0, &ground);
+        let now: &[StreamPose<'_>] = if frame % 11 == 0 { &[] } else { &poses };
+        let frame = Frame { streams: now, ..Frame::new(1.0 / 60.0, &ground) };
         crowd.frame(frame, executor).expect("frame");
         crowd.dirty_ranges(&mut dirty);
     }

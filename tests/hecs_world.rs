@@ -3,7 +3,7 @@
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, Handle, Play, Roots, Serial, WorldTransform};
-use throng::lod::{Character, Crossing, Reader, RootMotion, write_back};
+use throng::lod::{Character, Crossing, Hero, Importance, Mirror, RootMotion};
 use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;
 
@@ -43,10 +43,10 @@ fn the_world_places_the_characters_whatever_its_archetypes() {
             world.spawn((place(handle), Character(handle)));
         }
     }
-    let mut reader = Reader::default();
-    let crossing = reader.read_transforms(&world, &mut crowd);
+    let mut mirror = Mirror::default();
+    let crossing = mirror.read(&mut world, &crowd);
     assert_eq!(crossing, Crossing { crossed: 40, ..Crossing::default() });
-    frame(&mut crowd, Roots::Host(&[]));
+    frame(&mut crowd, Roots::Host(mirror.transforms()));
     for &handle in &handles {
         assert_eq!(crowd.transform(handle).unwrap(), place(handle));
         let (header, _) = crowd.pose(handle).unwrap();
@@ -65,14 +65,15 @@ fn root_motion_comes_back_on_request_and_the_host_can_apply_it() {
         })
         .collect();
     let bystander = world.spawn((WorldTransform::IDENTITY, RootMotion::default()));
-    let mut reader = Reader::default();
+    let mut mirror = Mirror::default();
     for _ in 0..30 {
-        reader.read_transforms(&world, &mut crowd);
+        mirror.read(&mut world, &crowd);
+        crowd.put_roots(mirror.transforms());
         frame(&mut crowd, Roots::Host(&[]));
         // The host's roots do not move by themselves: writing back changes no transform here.
         let before: Vec<WorldTransform> =
             entities.iter().map(|&entity| *world.get::<&WorldTransform>(entity).unwrap()).collect();
-        assert_eq!(write_back(&mut world, &crowd).crossed, 20);
+        assert_eq!(mirror.write_back(&mut world, &crowd).crossed, 20);
         for (&entity, before) in entities.iter().zip(before) {
             assert_eq!(*world.get::<&WorldTransform>(entity).unwrap(), before);
         }
@@ -95,7 +96,7 @@ fn clips_move_the_roots_and_the_world_hears_of_it() {
     let mut world = hecs::World::new();
     let entity = world.spawn((Character(handles[1]), WorldTransform::IDENTITY));
     (0..60).for_each(|_| frame(&mut crowd, Roots::OnGround));
-    assert_eq!(write_back(&mut world, &crowd).crossed, 1);
+    assert_eq!(Mirror::default().write_back(&mut world, &crowd).crossed, 1);
     let root = *world.get::<&WorldTransform>(entity).unwrap();
     assert_eq!(root, crowd.transform(handles[1]).unwrap());
     assert!((root.position[2] - 2.0 * speed).abs() < 0.02 * speed);
@@ -115,9 +116,28 @@ fn stale_characters_and_bad_transforms_are_counted_and_change_nothing() {
     let gone = world.spawn((Character(handles[3]), WorldTransform::standing(7.0, 7.0, 0.0)));
     crowd.despawn(handles[3]).unwrap();
     let before = [0, 1].map(|i| crowd.transform(handles[i]).unwrap());
-    let crossing = Reader::default().read_transforms(&world, &mut crowd);
+    let mut mirror = Mirror::default();
+    let crossing = mirror.read(&mut world, &crowd);
+    crowd.put_roots(mirror.transforms());
     assert_eq!(crossing, Crossing { crossed: 1, stale: 1, refused: 2 });
     assert_eq!([0, 1].map(|i| crowd.transform(handles[i]).unwrap()), before);
-    assert_eq!(write_back(&mut world, &crowd), Crossing { crossed: 3, stale: 1, refused: 0 });
+    assert_eq!(mirror.write_back(&mut world, &crowd), Crossing { crossed: 3, stale: 1, refused: 0 });
     assert_eq!(world.get::<&WorldTransform>(gone).unwrap().position, [7.0, 0.0, 7.0]);
+}
+
+#[test]
+fn heroes_and_importance_reach_the_policy_whatever_the_archetype() {
+    let (crowd, handles, _) = walkers(70);
+    let mut world = hecs::World::new();
+    world.spawn((Character(handles[69]), Hero, Importance(2.5), WorldTransform::IDENTITY));
+    world.spawn((Character(handles[3]), Importance(0.5)));
+    world.spawn((Character(handles[4]), WorldTransform::IDENTITY));
+    let mut mirror = Mirror::default();
+    mirror.read(&mut world, &crowd);
+    mirror.read_traits(&mut world);
+    let scene = mirror.scene();
+    assert!(scene.is_hero(69) && !scene.is_hero(3) && !scene.is_hero(4));
+    assert_eq!([3, 4, 69].map(|index| scene.importance[index]), [0.5, 1.0, 2.5]);
+    assert_eq!(scene.handles[69], handles[69]);
+    assert_eq!(scene.handles[3], Handle::NONE, "it has no place");
 }

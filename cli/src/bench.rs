@@ -5,6 +5,7 @@ use std::fmt::Write;
 use throng::crowd::{CrowdConfig, PaletteFormat};
 use throng::lanes::{Isa, Mode, Simd};
 use throng::stress::SceneOptions;
+use throng_bench::live::Axes;
 use throng_bench::measure::{Effort, Run, Runs};
 use throng_bench::report::{self, BenchError, BenchOptions, Report};
 use throng_bench::sweep::{self, Sweep};
@@ -106,6 +107,9 @@ fn text(report: &Report) -> String {
     stages.add_row(["frame".to_owned(), format!("{:.1}", report.frame_ns_per_character)]);
     stages.add_row(["scalar baseline".to_owned(), format!("{:.1}", report.baseline_ns_per_character)]);
     stages.add_row(["store floor".to_owned(), format!("{:.1}", report.store_floor_ns_per_character)]);
+    for stage in &report.beside {
+        stages.add_row([format!("beside: {}", stage.name), format!("{:.1}", stage.ns_per_character)]);
+    }
     align_right(&mut stages, 1..2);
     let _ = writeln!(out, "{stages}\n");
     let _ = writeln!(
@@ -122,6 +126,18 @@ fn text(report: &Report) -> String {
         100.0 * report.occupancy,
         report.uniform_block_percent,
     );
+    for live in &report.retarget_live {
+        let _ = writeln!(
+            out,
+            "on streams of {:.0} joints with {}: retarget_live {:.1} of {:.1} ns, {:.1} %",
+            live.source_joints,
+            if live.axes == Axes::Model { "the model's axes" } else { "axes of their own" },
+            live.ns_per_character,
+            live.frame_ns_per_character,
+            live.percent,
+        );
+    }
+    out.push('\n');
     let heads = ["run", "frame", "A/A %", "plain", "avx2", "ratio", "fill", "fill NT", "load"];
     let mut runs = table(&heads);
     let mut add = |name: String, run: &Run| {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use serde::Serialize;
 use throng::clip::archive::{Archive, ArchiveError, PackSettings, PackedClip, pack};
@@ -52,6 +53,8 @@ struct Report {
     packed_bytes: usize,
     ratio: f64,
     error_mm: f64,
+    /// Unpacking all clips once, on one thread.
+    unpack_ms: f64,
     warnings: Vec<String>,
 }
 
@@ -254,8 +257,11 @@ fn report(
         bound.iter().map(|(index, ..)| (names[*index].as_str(), sources[*index].file.as_ref())).collect();
     let joints = archive.topology().len();
     let mut rows = Vec::with_capacity(archive.len());
+    let mut unpack_ms = 0.0;
     for (index, clip) in archive.clips().enumerate() {
+        let began = Instant::now();
         archive.clip(index).transpose().map_err(broken)?;
+        unpack_ms += began.elapsed().as_secs_f64() * 1e3;
         let raw_bytes = ((clip.duration * RAW_RATE).round() as usize + 1) * joints * RAW_KEY;
         rows.push(Row {
             clip: clip.name.to_owned(),
@@ -282,6 +288,7 @@ fn report(
         ratio: bytes.len() as f64 / raw_bytes.max(1) as f64,
         error_mm: rows.iter().map(|row| row.error_mm).fold(0.0, f64::max),
         clips: rows,
+        unpack_ms,
         warnings,
     })
 }

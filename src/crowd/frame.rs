@@ -319,7 +319,7 @@ fn run_block(
     let streamed = shared.streams.lanes(block);
     shared.streams.travel(block, streamed, frame.streams, drive == advance::Drive::Clips);
     if let Roots::Host(transforms) = frame.roots {
-        take_transforms(block, transforms);
+        block.take_transforms(transforms);
     }
     if until < Stage::Sample {
         return;
@@ -401,25 +401,6 @@ fn run_block(
     }
     if let Some(held) = held {
         held.put_back(block, due);
-    }
-}
-
-fn take_transforms(block: &mut Block, transforms: &[WorldTransform]) {
-    for lane in 0..BLOCK {
-        if block.live & (1 << lane) == 0 {
-            continue;
-        }
-        let Some(transform) =
-            transforms.get(block.characters[lane] as usize).and_then(WorldTransform::checked)
-        else {
-            continue;
-        };
-        for (row, value) in block.position.iter_mut().zip(transform.position) {
-            row.0[lane] = value;
-        }
-        for (row, value) in block.rotation.iter_mut().zip(transform.rotation) {
-            row.0[lane] = value;
-        }
     }
 }
 

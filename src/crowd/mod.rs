@@ -33,7 +33,7 @@ pub use rare::MAX_LAYERS;
 pub use skinning::{SkinPalette, SkinnedMesh};
 pub use store::{
     Aabb, ClipId, Crowd, CrowdConfig, Handle, Layer, LayerMode, LocalTransform, MAX_SPEED, MaskId, Occupancy,
-    Play, RigId, SNAPSHOT_VERSION, SnapshotError, Socket, Spawn, TransitionKind, WorldTransform, Wrap,
+    Play, RigId, Root, SNAPSHOT_VERSION, SnapshotError, Socket, Spawn, TransitionKind, WorldTransform, Wrap,
     joint_radii,
 };
 pub use streams::{Stream, StreamId, StreamPose, StreamReport, StreamRoot};

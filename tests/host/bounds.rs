@@ -1,7 +1,7 @@
 //! Boxes made before the pose hold those of the pose.
 
 use throng::content::{self, ClipKind, RigKind};
-use throng::crowd::{Aabb, Crowd, CrowdConfig, Handle, Play, WorldTransform, Wrap, joint_radii};
+use throng::crowd::{Aabb, Crowd, CrowdConfig, Handle, Layer, Play, WorldTransform, Wrap, joint_radii};
 
 use crate::bodies::{Random, bound, frame, rig, spawn, three};
 
@@ -50,7 +50,9 @@ fn boxes_before_the_pose_hold_it_for_all_clips_and_blends_on_fifty_rigs() {
             if round % 10 == 5 && at % 3 == 0 {
                 let playing: Vec<_> = crowd.clips(*handle).unwrap().collect();
                 let next = playing[random.below(playing.len())].clip;
-                if at % 2 == 0 {
+                if at % 7 == 0 {
+                    crowd.set_layers(*handle, &[Layer { weight: 0.5, ..Layer::new(next) }]).unwrap();
+                } else if at % 2 == 0 {
                     crowd.fade_to(*handle, &[Play::new(next)], 0.3).unwrap();
                 } else {
                     crowd.transition_to(*handle, &[Play::new(next)], 0.3).unwrap();

@@ -196,6 +196,9 @@ fn a_prop_follows_its_hand_and_a_second_hand_can_follow_the_prop() {
             assert!(away.length() < 2.0, "a hand is within reach of its root");
         }
     }
+    let mut bent = socket;
+    bent.local.translation[1] = f32::NAN;
+    assert!(crowd.socket_world(handles[0], &bent).is_err());
     let mut places = [WorldTransform::IDENTITY; 3];
     let list = [(handles[0], socket), (Handle::NONE, socket), (handles[2], socket)];
     assert_eq!(crowd.sockets_into(&list, &mut places), 2);

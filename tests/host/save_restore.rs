@@ -1,7 +1,7 @@
 //! A crowd goes on from a snapshot as if nothing had been; what is damaged or another's is refused.
 
 use proptest::prelude::*;
-use throng::crowd::{Crowd, Handle, PaletteFormat, Play, SnapshotError, Tier, WorldTransform};
+use throng::crowd::{Crowd, Handle, Layer, PaletteFormat, Play, SnapshotError, Tier, WorldTransform};
 
 use crate::bodies::{Body, CLIPS, Random, add, finite, frame, spawn, strict, three};
 use throng::content::{BodyPlan, RigKind};
@@ -12,7 +12,7 @@ fn play(crowd: &mut Crowd, bodies: &[Body], handles: &mut Vec<Handle>, random: &
     let (rig, _) = crowd.body(handles[at]).expect("alive");
     let body = bodies.iter().find(|body| body.rig == rig).expect("one of them");
     let clip = body.clips[random.below(4)];
-    match random.below(9) {
+    match random.below(10) {
         0 => crowd.set_clips(handles[at], &[Play::new(clip)]).expect("clips"),
         1 => crowd.fade_to(handles[at], &[Play::new(clip)], 0.4).expect("fade"),
         2 => {
@@ -25,6 +25,10 @@ fn play(crowd: &mut Crowd, bodies: &[Body], handles: &mut Vec<Handle>, random: &
             .expect("alive"),
         6 => drop(crowd.pack_some(3)),
         7 => crowd.set_tier(handles[at], Tier::ALL[random.below(4)]).expect("alive"),
+        8 => {
+            let layer = Layer { weight: 0.7, fade: 0.2, speed: -0.5, ..Layer::new(clip) };
+            crowd.set_layers(handles[at], &[layer]).expect("a layer");
+        }
         _ => {}
     }
     frame(crowd, 0.004 + 0.03 * random.unit());

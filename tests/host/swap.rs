@@ -1,7 +1,7 @@
 //! Rigs and clips change while characters are on them: no frame is wrong or not finite.
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
-use throng::crowd::{Crowd, CrowdConfig, Handle, Play, WorldTransform, Wrap};
+use throng::crowd::{Crowd, CrowdConfig, Handle, Layer, Play, WorldTransform, Wrap};
 
 use crate::bodies::{CLIPS, add, bound, finite, frame, rig, spawn, three};
 
@@ -22,7 +22,7 @@ fn a_clip_is_exchanged_while_it_plays() {
         match round % 3 {
             0 => drop(crowd.transition_to(at, &[next], 0.4).unwrap()),
             1 => crowd.fade_to(at, &[next], 0.4).unwrap(),
-            _ => {}
+            _ => crowd.set_layers(at, &[Layer { weight: 0.4, fade: 0.1, ..Layer::new(next.clip) }]).unwrap(),
         }
         crowd.replace_clip(body.clips[slot], bound(&body.built, kind)).expect("the same topology");
         for _ in 0..2 {

@@ -1,6 +1,7 @@
 //! What `throng` is measured with: a frozen scalar baseline and the protocol that times both.
 
 pub mod baseline;
+pub mod ecs;
 pub mod input;
 pub mod live;
 pub mod measure;

@@ -1,7 +1,7 @@
 //! What it costs to drive the same characters by live streams instead of clips.
 //!
-//! Each character follows a stream of its own, whose source is another built-in rig than the character's: other axes,
-//! another spine. The poses of a frame lie side by side in one buffer, as a receiver would keep them; there are
+//! Each character follows a stream of its own, whose source is another built-in rig than the character's: another
+//! spine, and either axes like the model's, as motion capture has them, or axes of its own, as most game rigs do. The poses of a frame lie side by side in one buffer, as a receiver would keep them; there are
 //! two, taken in turn, so that they are new every frame, as far as the third-level cache holds them.
 
 use std::sync::Arc;
@@ -21,9 +21,21 @@ const SETS: usize = 2;
 /// Poses of a source's clip that streams start at.
 const PHASES: usize = 64;
 
+/// What the sources' joint axes are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axes {
+    /// Those of the model, in the reference pose: [`RigKind::Aligned`].
+    Model,
+    /// Their own.
+    Own,
+}
+
 /// Medians over the runs.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct LiveReport {
+    /// Of the sources.
+    pub axes: Axes,
     /// The stage `retarget_live`, nanoseconds.
     pub ns_per_character: f64,
     /// The whole frame of the streamed characters, nanoseconds.
@@ -66,7 +78,12 @@ impl Source {
 ///
 /// # Errors
 /// As [`BenchScene::build`].
-pub fn measure(options: &SceneOptions, rounds: usize, runs: usize) -> Result<LiveReport, StressError> {
+pub fn measure(
+    options: &SceneOptions,
+    axes: Axes,
+    rounds: usize,
+    runs: usize,
+) -> Result<LiveReport, StressError> {
     let mut scene = BenchScene::build(options)?;
     let handles = scene.scene.handles().to_vec();
     let mut maps = LiveMaps::default();
@@ -81,7 +98,10 @@ pub fn measure(options: &SceneOptions, rounds: usize, runs: usize) -> Result<Liv
         let (rig, _) = scene.scene.crowd.body(handle)?;
         let rig = scene.scene.crowd.rig(rig);
         let own = kinds.iter().position(|(_, other)| other.topology() == rig.topology()).unwrap_or(0);
-        let other = RigKind::ALL[(own + 1) % RigKind::ALL.len()];
+        let other = match axes {
+            Axes::Model => RigKind::Aligned,
+            Axes::Own => RigKind::ALL[(own + 1) % RigKind::ALL.len()],
+        };
         if source_of[own] == usize::MAX {
             let body = content::character(other, &BodyPlan::adult());
             let map = maps.get(bind_source(&body, &body.reference()), rig)?;
@@ -138,6 +158,7 @@ pub fn measure(options: &SceneOptions, rounds: usize, runs: usize) -> Result<Liv
     let (ns, frame) = (median(&mut stage), median(&mut whole));
     let mean = |of: fn(&LiveMap) -> usize| follows.iter().map(|(_, map)| of(map) as f64).sum::<f64>() * per;
     Ok(LiveReport {
+        axes,
         ns_per_character: ns,
         frame_ns_per_character: frame,
         percent: 100.0 * ns / frame,

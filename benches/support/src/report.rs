@@ -6,6 +6,8 @@ use throng::crowd::Stage;
 use throng::error::BuildError;
 use throng::stress::{Machine, SceneKind, SceneOptions, StageTime, StressError};
 
+use crate::ecs;
+use crate::live::{self, Axes, LiveReport};
 use crate::measure::{self, Effort, Run, Runs};
 use crate::scene::BenchScene;
 use crate::sweep::Sweep;
@@ -33,6 +35,8 @@ pub struct Report {
     pub palette: &'static str,
     /// In order.
     pub stages: Vec<StageTime>,
+    /// What a host may do besides the frame; not part of it.
+    pub beside: Vec<StageTime>,
     /// Of the best run, as all below.
     pub frame_ns_per_character: f64,
     /// The faster copy.
@@ -59,6 +63,9 @@ pub struct Report {
     pub runs: Vec<Run>,
     /// Every run beyond the spread.
     pub void_runs: Vec<Run>,
+    /// The same characters on live streams, by the axes of the sources. The second one's time is that of the stage
+    /// `retarget_live`; it is no part of the frame above, whose characters play clips.
+    pub retarget_live: [LiveReport; 2],
     /// How the frame scales, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
@@ -145,9 +152,16 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
         let crowd = &scene.scene.crowd;
         let (library_clips, library_bytes) = crowd.library();
         let occupancy = crowd.occupancy();
+        let Effort { rounds, runs: wanted, .. } = options.effort;
+        let live = |axes| live::measure(&options.scene, axes, rounds, wanted);
+        let retarget_live = [live(Axes::Model)?, live(Axes::Own)?];
         let stages = Stage::ALL
             .iter()
             .zip(best.stage_ns_per_character)
+            .map(|(stage, ns)| match stage {
+                Stage::RetargetLive => (stage, retarget_live[1].ns_per_character),
+                _ => (stage, ns),
+            })
             .map(|(stage, ns_per_character)| StageTime { name: stage.name(), ns_per_character })
             .collect();
         Ok(Report {
@@ -161,6 +175,7 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
             rigs: crowd.rigs().len(),
             palette: config.format.name(),
             stages,
+            beside: ecs::crossings(config.simd, ecs::ENTITIES, options.effort.rounds)?.into(),
             frame_ns_per_character: best.frame_ns_per_character,
             baseline_ns_per_character: best.baseline_ns_per_character(),
             ratio: best.ratio,
@@ -174,6 +189,7 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
             valid: !runs.valid.is_empty(),
             runs: runs.valid,
             void_runs: runs.void,
+            retarget_live,
             sweep: None,
         })
     })?

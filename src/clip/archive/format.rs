@@ -5,7 +5,7 @@
 //! joints      JointRecord   one per joint of the topology, parents first
 //! clips       ClipRecord    one per clip, sorted by name
 //! offsets     [f32; 3]      one per joint: proportions of the rig that errors were measured on
-//! strings     u8            names, UTF-8, each once
+//! strings     u8            names, UTF-8: of the rig, of joints without a role, of clips
 //! shared      bits          tracks that are the same in every clip
 //! bits        bits          clips one after the other, each from a byte of its own
 //! ```
@@ -158,16 +158,17 @@ pub(super) fn role_of(tag: u8, parts: [u8; 4]) -> Option<Role> {
 pub(super) fn topology(
     records: &[JointRecord],
     pelvis: u32,
-    strings: &str,
+    names: &mut Names<'_>,
 ) -> Result<Topology, ArchiveError> {
     let wrong = |reason| ArchiveError::Table { what: "topology", reason };
     let mut keys = Vec::with_capacity(records.len());
     for record in records {
         keys.push(match record.tag {
-            0 if record.role == [0; 4] => JointKey::Named(text(strings, record.name)?.to_owned()),
-            tag => {
+            0 if record.role == [0; 4] => JointKey::Named(names.take(record.name)?.to_owned()),
+            tag if record.name == Span::default() => {
                 JointKey::Role(role_of(tag, record.role).ok_or(wrong("a joint has no role that is known"))?)
             }
+            _ => return Err(wrong("a joint has both a role and a name")),
         });
     }
     let parents = records.iter().map(|record| record.parent).collect();
@@ -176,11 +177,28 @@ pub(super) fn topology(
     Topology::from_parts(keys, parents, levels, pelvis).map_err(wrong)
 }
 
-/// A piece of the strings.
-pub(super) fn text(strings: &str, span: Span) -> Result<&str, ArchiveError> {
-    let start = span.start as usize;
-    start
-        .checked_add(span.bytes as usize)
-        .and_then(|end| strings.get(start..end))
-        .ok_or(ArchiveError::Table { what: "names", reason: "a name is not where it should be" })
+/// Names, which must follow each other without gaps, so that what they take is bounded by the file.
+pub(super) struct Names<'a> {
+    strings: &'a str,
+    next: usize,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(strings: &'a str) -> Self {
+        Self { strings, next: 0 }
+    }
+
+    /// The next name, if it is there.
+    pub fn take(&mut self, span: Span) -> Result<&'a str, ArchiveError> {
+        let start = span.start as usize;
+        let end = start.saturating_add(span.bytes as usize);
+        let name = self.strings.get(start..end).filter(|_| start == self.next);
+        self.next = end;
+        name.ok_or(ArchiveError::Table { what: "names", reason: "a name is not where it should be" })
+    }
+
+    /// True if none is left.
+    pub fn is_done(&self) -> bool {
+        self.next == self.strings.len()
+    }
 }

@@ -291,21 +291,16 @@ fn put_shared(out: &mut BitWriter, clips: &[&PackedClip], joint: usize) -> bool 
     }
 }
 
-/// Names, each once.
+/// Names, one after the other.
 #[derive(Default)]
 struct Strings {
     bytes: Vec<u8>,
-    known: std::collections::BTreeMap<String, Span>,
 }
 
 impl Strings {
     fn put(&mut self, name: &str) -> Result<Span, ArchiveError> {
-        if let Some(span) = self.known.get(name) {
-            return Ok(*span);
-        }
         let span = Span { start: size(self.bytes.len())?, bytes: size(name.len())? };
         self.bytes.extend(name.as_bytes());
-        self.known.insert(name.to_owned(), span);
         Ok(span)
     }
 }

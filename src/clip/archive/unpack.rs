@@ -6,8 +6,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::bits::{BitReader, Exhausted, take_row};
 use super::error::ArchiveError;
 use super::format::{
-    ADDITIVE, ALIGN, ClipRecord, Header, JointRecord, LOOPING, MAGIC, SECTIONS, Section, Span, UNHASHED,
-    text, topology,
+    ADDITIVE, ALIGN, ClipRecord, Header, JointRecord, LOOPING, MAGIC, Names, SECTIONS, Section, Span,
+    UNHASHED, topology,
 };
 use super::meta::{self, Meta};
 use super::track::Track;
@@ -132,14 +132,15 @@ impl<'a> Archive<'a> {
         }
         let joints: &[JointRecord] = records(bytes, header, Section::Joints)?;
         let strings = str_of(bytes, header)?;
-        let topology = topology(joints, header.pelvis, strings)?;
-        text(strings, header.name)?;
+        let mut names = Names::new(strings);
+        names.take(header.name)?;
+        let topology = topology(joints, header.pelvis, &mut names)?;
         let offsets: &[[f32; 3]] = records(bytes, header, Section::Offsets)?;
         if offsets.len() != topology.len() || !offsets.iter().flatten().all(|value| value.is_finite()) {
             return Err(wrong("proportions", "there must be a finite offset for each joint"));
         }
         let clips: &[ClipRecord] = records(bytes, header, Section::Clips)?;
-        check_clips(clips, strings, section(bytes, header, Section::Bits), topology.len(), limit)?;
+        check_clips(clips, &mut names, section(bytes, header, Section::Bits), topology.len(), limit)?;
         let shared = shared(section(bytes, header, Section::Shared), topology.len())
             .map_err(|Exhausted| wrong("shared tracks", "they are no tracks"))?;
         Ok(Self { bytes: held, header, topology, shared })
@@ -379,7 +380,7 @@ fn str_of(bytes: &[u8], header: Header) -> Result<&str, ArchiveError> {
 
 fn check_clips(
     clips: &[ClipRecord],
-    strings: &str,
+    names: &mut Names<'_>,
     bits: &[u8],
     joints: usize,
     limit: u64,
@@ -387,7 +388,7 @@ fn check_clips(
     let (mut need, mut end) = (0u64, 0u32);
     let mut before: Option<&str> = None;
     for record in clips {
-        let name = text(strings, record.name)?;
+        let name = names.take(record.name)?;
         let bad = |reason| Err(ArchiveError::Clip { clip: name.to_owned(), reason });
         if before.is_some_and(|before| before >= name) {
             return Err(wrong("clips", "they are not sorted by name, or two have one name"));
@@ -412,6 +413,9 @@ fn check_clips(
     }
     if need > limit {
         return Err(ArchiveError::Memory { need, limit });
+    }
+    if !names.is_done() {
+        return Err(wrong("names", "there are some that belong to nothing"));
     }
     if end as usize != bits.len() {
         return Err(wrong("clips", "there are bits that belong to none"));

@@ -123,8 +123,8 @@ impl Crowd {
         Ok(())
     }
 
-    /// Makes the boxes of all clips for all rigs that are not there yet: about 0.5 µs for each joint of each 60 keys. Asking
-    /// for boxes does it by itself; a host does it before the frames begin.
+    /// Makes the boxes of all clips for all rigs that are not there yet: every key of every clip is posed once for every
+    /// rig of its topology. Asking for boxes does it by itself, so a host does it before the frames begin.
     pub fn prepare_bounds(&mut self) {
         for (at, data) in self.rig_data.iter_mut().enumerate() {
             let (rig, topology) = &self.rigs[at];

@@ -138,8 +138,11 @@ impl Crowd {
     /// Where a socket is in the world.
     ///
     /// # Errors
-    /// As [`joint_model`](Self::joint_model).
+    /// As [`joint_model`](Self::joint_model), and if the socket's own place is not finite, 1e6 m or more away, or not
+    /// turned by a unit quaternion.
     pub fn socket_world(&self, handle: Handle, socket: &Socket) -> Result<WorldTransform, BuildError> {
+        let LocalTransform { translation: position, rotation } = socket.local;
+        super::check_transform(&WorldTransform { position, rotation })?;
         Ok(self.joint_world(handle, socket.joint)?.then(&socket.local))
     }
 

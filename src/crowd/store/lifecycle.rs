@@ -42,9 +42,13 @@ impl Crowd {
     /// despawning, changing tiers and [`pack_some`](Self::pack_some) allocate nothing, however they alternate.
     ///
     /// # Errors
-    /// If rig or skin are unknown.
+    /// If rig or skin are unknown, or their output would be more than 2^32 lines.
     pub fn reserve(&mut self, rig: RigId, skin: usize, characters: usize) -> Result<(), BuildError> {
         let length = self.skin(rig, skin)?.lines;
+        let wanted = characters.saturating_mul(length as usize).saturating_add(self.reserved.lines);
+        if wanted >= 1 << 32 {
+            return Err(BuildError::Full { what: "2^32 lines of output" });
+        }
         let all = Reserved::add(&mut self.reserved.characters, self.live, characters);
         self.characters.reserve(all.saturating_sub(self.characters.len()));
         self.free.reserve(all.saturating_sub(self.free.len()));

@@ -10,9 +10,12 @@ impl Crowd {
     /// after spawning in bulk; poses do not depend on it.
     pub fn pack(&mut self) {
         for cohort in 0..self.cohorts.len() {
+            let count = self.cohorts[cohort].blocks.len();
+            let mut lanes: Vec<Lane> = Vec::with_capacity(count * BLOCK);
+            let data = &mut self.topologies[usize::from(self.cohorts[cohort].topology)];
             let blocks = &mut self.cohorts[cohort].blocks;
-            let mut lanes: Vec<Lane> = Vec::with_capacity(blocks.len() * BLOCK);
             for block in blocks.iter_mut() {
+                data.spare_rows.extend(block.mixed.take());
                 for lane in 0..BLOCK {
                     if block.live & (1 << lane) != 0 {
                         lanes.push(block.take(lane));

@@ -67,11 +67,20 @@ impl WorldTransform {
         Self { position: [x, 0.0, z], rotation: [0.0, s, 0.0, c] }
     }
 
-    /// With a unit rotation, or `None` if it is invalid.
-    pub(crate) fn checked(&self) -> Option<Self> {
+    /// True if a crowd takes it.
+    #[inline]
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
         let n: f32 = self.rotation.iter().map(|c| c * c).sum();
         // Beyond a thousand kilometres single precision is no help to anyone, and squares stay finite below.
-        if !(self.position.iter().all(|p| p.abs() < 1e6) && (n - 1.0).abs() < 1e-2) {
+        self.position.iter().all(|p| p.abs() < 1e6) && (n - 1.0).abs() < 1e-2
+    }
+
+    /// With a unit rotation, or `None` if it is invalid.
+    #[inline]
+    pub(crate) fn checked(&self) -> Option<Self> {
+        let n: f32 = self.rotation.iter().map(|c| c * c).sum();
+        if !self.is_valid() {
             return None;
         }
         // What is unit but for rounding stays as it is, so that reading and setting a transform changes nothing.

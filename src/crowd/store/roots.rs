@@ -1,0 +1,98 @@
+//! Roots of all characters at once, by [`Handle::index`], for worlds that keep their own.
+
+use super::{Crowd, Handle, WorldTransform};
+use crate::clip::Planar;
+use crate::crowd::block::Block;
+use crate::lanes::{BLOCK, Lanes, Row, per_isa};
+
+/// Where a character's root is, and how the last frame's root motion moved it: metres and radians, in the axes of where
+/// it started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Root {
+    /// World.
+    pub transform: WorldTransform,
+    /// Of the last frame.
+    pub motion: Planar,
+}
+
+impl Root {
+    const NONE: Self =
+        Self { transform: WorldTransform::IDENTITY, motion: Planar { x: 0.0, z: 0.0, yaw: 0.0 } };
+}
+
+impl Crowd {
+    /// True until the character is despawned.
+    #[inline]
+    #[must_use]
+    pub fn is_live(&self, handle: Handle) -> bool {
+        self.characters
+            .get(handle.index())
+            .is_some_and(|entry| entry.generation == handle.generation && entry.place.is_some())
+    }
+
+    /// Roots of all live characters into `roots[index]`, which grows as needed; other entries are left as they are.
+    pub fn read_roots(&self, roots: &mut Vec<Root>) {
+        if roots.len() < self.characters.len() {
+            roots.resize(self.characters.len(), Root::NONE);
+        }
+        let mut lanes = [Row::ZERO; BLOCK];
+        for block in self.blocks().filter(|block| block.live != 0) {
+            root_lanes(self.config.simd, block, &mut lanes);
+            for (lane, row) in lanes.iter().enumerate() {
+                // The index of a dead lane is of nobody.
+                if let Some(root) = roots.get_mut(block.characters[lane] as usize) {
+                    let [px, py, pz, qx, qy, qz, qw, x, z, yaw, ..] = row.0;
+                    root.transform = WorldTransform { position: [px, py, pz], rotation: [qx, qy, qz, qw] };
+                    root.motion = Planar { x, z, yaw };
+                }
+            }
+        }
+    }
+
+    /// Puts all live characters that `transforms` has a valid entry for where it says, as
+    /// [`set_transform`](Self::set_transform) does: by [`Handle::index`], for many at once.
+    pub fn put_roots(&mut self, transforms: &[WorldTransform]) {
+        for block in self.cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
+            let taken = if block.live != 0 { block.take_transforms(transforms) } else { 0 };
+            for lane in (0..BLOCK).filter(|lane| taken & (1 << lane) != 0) {
+                for lost in block.position_lost.iter_mut().chain(&mut block.rotation_lost) {
+                    lost.0[lane] = 0.0;
+                }
+            }
+        }
+    }
+}
+
+impl Block {
+    /// Each lane's own out of a list by character; what is missing or invalid changes nothing. Bit per lane: taken.
+    pub(in crate::crowd) fn take_transforms(&mut self, transforms: &[WorldTransform]) -> u16 {
+        let mut taken = 0;
+        for lane in 0..BLOCK {
+            // The index of a dead lane is of nobody.
+            let own = transforms.get(self.characters[lane] as usize).and_then(WorldTransform::checked);
+            let Some(WorldTransform { position, rotation }) = own else { continue };
+            for (row, value) in self.position.iter_mut().zip(position) {
+                row.0[lane] = value;
+            }
+            for (row, value) in self.rotation.iter_mut().zip(rotation) {
+                row.0[lane] = value;
+            }
+            taken |= 1 << lane;
+        }
+        taken
+    }
+}
+
+per_isa! {
+    fn root_lanes(block: &Block, lanes: &mut [Row; BLOCK]) = root_kernel;
+}
+
+/// Rows to one row per character.
+#[inline(always)]
+fn root_kernel<L: Lanes>(block: &Block, lanes: &mut [Row; BLOCK]) {
+    let [px, py, pz] = block.position;
+    let [qx, qy, qz, qw] = block.rotation;
+    let [x, z, yaw] = block.displacement;
+    let o = Row::ZERO;
+    L::transpose(&[px, py, pz, qx, qy, qz, qw, x, z, yaw, o, o, o, o, o, o], lanes);
+}
