@@ -2,9 +2,7 @@
 //! posed who is behind it.
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
-use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Play, Serial, Tier, Visibility, WorldTransform,
-};
+use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, Play, Serial, Tier, Visibility, WorldTransform};
 use throng::lod::{Character, Fixed, Hero, Mirror, PolicyConfig, RootMotion, TierPolicy, Viewer};
 use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;

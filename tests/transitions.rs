@@ -281,3 +281,52 @@ fn transitions_of_neighbours_change_no_bit_and_strict_agrees_on_every_isa() {
         assert!(run(isa, true) == alone, "{isa:?}");
     }
 }
+
+/// The state that few characters have comes back when it is not needed, and is not taken twice.
+#[test]
+fn starting_and_ending_changes_over_and_over_takes_no_more_than_once() {
+    let mut stage = stage(1.0, Simd::fastest());
+    let crowd: Vec<Handle> = (0..8).map(|k| stage.spawn(ClipKind::Walk, 0.05 * k as f32)).collect();
+    stage.crowd.reserve_transitions(16);
+    stage.frame(Roots::OnGround);
+    let clips = [ClipKind::Jog, ClipKind::Walk, ClipKind::Run].map(|kind| stage.play(kind));
+    let mut bytes = Vec::new();
+    let mut most = 0;
+    for round in 0..60 {
+        for &who in &crowd {
+            // Interrupted half way, faded in between, faded to the end.
+            stage.crowd.transition_to(who, &[clips[round % 3]], 0.2).expect("starts");
+            if round % 2 == 0 {
+                stage.crowd.fade_to(who, &[clips[(round + 1) % 3]], 0.1).expect("fades");
+            }
+        }
+        for _ in 0..if round % 5 == 0 { 20 } else { 5 } {
+            stage.frame(Roots::OnGround);
+        }
+        if round % 5 == 0 {
+            assert!(crowd.iter().all(|&who| !stage.crowd.is_changing(who).expect("alive")));
+            // A snapshot tells what characters hold.
+            bytes.clear();
+            stage.crowd.snapshot_into(&mut bytes);
+            if round == 0 {
+                most = bytes.len();
+            }
+            assert_eq!(bytes.len(), most, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn events_are_those_of_who_passed_them() {
+    let mut stage = stage(1.0, Simd::fastest());
+    let who = stage.spawn(ClipKind::Walk, 0.0);
+    let mut passed = Vec::new();
+    while passed.is_empty() {
+        stage.frame(Roots::OnGround);
+        passed = stage.crowd.events().collect();
+    }
+    stage.crowd.despawn(who).expect("alive");
+    let newborn = stage.spawn(ClipKind::Walk, 0.0);
+    assert_eq!(newborn.index(), who.index(), "the index is used again");
+    assert!(stage.crowd.events().all(|event| event.character == who), "and its events are not the newborn's");
+}

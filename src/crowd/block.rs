@@ -226,6 +226,8 @@ pub(crate) struct Lane {
     pub rare: Option<Box<Rare>>,
     /// See [`Block::flags`].
     pub flags: [bool; FLAGS],
+    /// The last frame wrote its slot: goes along when it moves, and is of no use to a snapshot.
+    pub written: bool,
     pub clips: [LaneClip; MAX_CLIPS],
     pub rows: [f32; ROWS],
 }
@@ -314,6 +316,7 @@ impl Block {
             token: None,
             rare: None,
             flags: [self.stale, self.fading, self.transitions, self.layered, self.settled].map(bit),
+            written: false,
             clips,
             rows: rows_of!(self).map(|row| row.0[lane]),
         }
@@ -324,6 +327,7 @@ impl Block {
         let mut taken = self.peek(lane);
         taken.token = self.tokens[lane].take();
         taken.rare = self.rare[lane].take();
+        taken.written = self.written & (1 << lane) != 0;
         self.live &= !(1 << lane);
         self.written &= !(1 << lane);
         let dead = Lane {
@@ -333,6 +337,7 @@ impl Block {
             token: None,
             rare: None,
             flags: [false; FLAGS],
+            written: false,
             clips: LaneClip::EMPTY,
             rows: DEAD,
         };
@@ -344,6 +349,7 @@ impl Block {
     /// Puts a character into a free lane.
     pub fn put(&mut self, lane: usize, state: Lane) {
         self.live |= 1 << lane;
+        put_bit(&mut self.written, lane, state.written);
         self.put_values(lane, &state);
         self.characters[lane] = state.character;
         self.rigs[lane] = state.rig;
@@ -421,6 +427,7 @@ impl Lane {
             token: Some(token),
             rare: None,
             flags: [true, false, false, false, false],
+            written: false,
             clips: LaneClip::EMPTY,
             rows,
         }

@@ -30,6 +30,8 @@ pub struct PassedEvent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passed {
     pub character: u32,
+    /// Filled in at the end of the frame.
+    pub generation: u32,
     pub topology: u16,
     pub clip: u16,
     pub event: u16,
@@ -120,6 +122,7 @@ impl EventSink {
         clock.each(head.events.iter().map(|event| event.time), |event, after| {
             let ago = dt * (1.0 - clock.share(after, head));
             let passed = Passed {
+                generation: 0,
                 character,
                 topology: self.topology,
                 clip,

@@ -245,8 +245,11 @@ impl Crowd {
                 if block.transitions & (1 << lane) == 0 {
                     spare_memory.extend(rare.transition.memory.take());
                 }
-                if busy & (1 << lane) == 0 {
-                    spare.extend(block.rare[lane].take());
+                if busy & (1 << lane) == 0
+                    && let Some(mut rare) = block.rare[lane].take()
+                {
+                    *rare = Rare::default();
+                    spare.push(rare);
                 }
             }
         }
@@ -379,6 +382,9 @@ impl Crowd {
         let events = &mut self.events;
         frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor, events);
         self.events.sort();
+        for event in &mut self.events.passed {
+            event.generation = self.characters[event.character as usize].generation;
+        }
         self.frames += 1;
         self.reclaim();
         self.written = frame.until == Stage::Palette;

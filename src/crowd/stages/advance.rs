@@ -414,6 +414,7 @@ fn settle(block: &mut Block, dt: f32) {
             }
             if ends {
                 put_bit(&mut block.fading, lane, false);
+                put_bit(&mut block.settled, lane, true);
                 recount = true;
             }
         }

@@ -116,7 +116,7 @@ impl Crowd {
         let character = block.characters[lane];
         self.streams.clear(character);
         let (block, library) = self.block_and_library(place);
-        put_bit(&mut block.fading, lane, false);
+        end_fade(block, lane);
         join_phase(block, lane, plays.phase);
         for slot in 0..MAX_CLIPS {
             match &plays.plays[slot] {
@@ -144,12 +144,8 @@ impl Crowd {
             self.put_plays_at_once(place, &plays);
             return Ok(());
         }
-        let rare = self.take_rare();
+        self.have_rare(place);
         let (block, library) = self.block_and_library(place);
-        let unused = block.rare[lane].replace(rare).map(|old| {
-            // What is there already stays.
-            block.rare[lane].replace(old)
-        });
         join_phase(block, lane, plays.phase);
         let mut fade = Fade { duration: seconds, ..Fade::default() };
         let mut taken = [false; MAX_CLIPS];
@@ -186,9 +182,6 @@ impl Crowd {
         }
         put_bit(&mut block.fading, lane, true);
         block.count_slots();
-        if let Some(Some(unused)) = unused {
-            self.give_rare(unused);
-        }
         Ok(())
     }
 
@@ -214,7 +207,7 @@ impl Crowd {
         }
         let mut new = [0.0; MAX_CLIPS];
         playing.zip(weights).for_each(|(slot, weight)| new[slot] = weight / total);
-        put_bit(&mut block.fading, lane, false);
+        end_fade(block, lane);
         for (slot, weight) in new.into_iter().enumerate() {
             if weight > 0.0 {
                 block.clips[slot].weight.0[lane] = weight;
@@ -367,6 +360,15 @@ impl Crowd {
         self.spare.pop().unwrap_or_default()
     }
 
+    /// Sees to it that a character has rare state.
+    pub(super) fn have_rare(&mut self, place: Place) {
+        let lane = usize::from(place.lane);
+        if self.block_and_library(place).0.rare[lane].is_none() {
+            let rare = self.take_rare();
+            self.block_and_library(place).0.rare[lane] = Some(rare);
+        }
+    }
+
     /// Makes rare state for that many characters.
     pub(super) fn reserve_rare(&mut self, count: usize) {
         while self.spare.len() < count {
@@ -406,6 +408,12 @@ pub(super) fn check_seconds(seconds: f32) -> Result<(), BuildError> {
         return Ok(());
     }
     Err(BuildError::Input { what: "seconds of a transition", value: seconds, right: "0 to 60 seconds" })
+}
+
+/// A cross-fade under way ends where it is; what it took can be given back.
+fn end_fade(block: &mut Block, lane: usize) {
+    block.settled |= block.fading & (1 << lane);
+    put_bit(&mut block.fading, lane, false);
 }
 
 /// A character that plays synced clips already keeps its phase, so that others join in step.

@@ -87,10 +87,7 @@ impl Crowd {
     /// Two clips of one character that share a phase both tell theirs: go by [`PassedEvent::weight`].
     pub fn events(&self) -> impl ExactSizeIterator<Item = PassedEvent> + '_ {
         self.events.passed.iter().map(|event| PassedEvent {
-            character: Handle {
-                index: event.character,
-                generation: self.characters[event.character as usize].generation,
-            },
+            character: Handle { index: event.character, generation: event.generation },
             clip: ClipId { topology: event.topology, index: event.clip.into() },
             event: event.event,
             weight: event.weight,

@@ -30,6 +30,9 @@ impl Crowd {
             return Err(BuildError::ClipUse { clip: clip.name().to_owned(), is, used });
         }
         let Some(old) = data.library.replace(id.index, clip) else { return Err(unknown) };
+        // Events of the old clip are known by numbers that mean others in the new one.
+        let of_old = |topology: u16, clip: u16| topology == id.topology && u32::from(clip) == id.index;
+        self.events.passed.retain(|event| !of_old(event.topology, event.clip));
         for (rig, (_, topology)) in self.rig_data.iter_mut().zip(&self.rigs) {
             if *topology == id.topology {
                 rig.bounds.forget(id.index);

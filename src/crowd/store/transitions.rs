@@ -137,13 +137,13 @@ impl Crowd {
         let (rows, simd) = (self.memory_rows(), self.config.simd);
         let topology = usize::from(self.topology_at(place));
         let joints = self.topologies[topology].topology.len();
-        let spare = self.take_rare();
+        self.have_rare(place);
         let TopologyData { library, plan, .. } = &self.topologies[topology];
         let Self { cohorts, last_moment, spare_memory, .. } = self;
         let block = &mut cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let LastMoment { block: copy, scratch, events, now } = last_moment;
         // A transition under way is part of the old motion: lent to the copy for as long as it is looked at.
-        copy.rare[0] = block.rare[lane].take().or(Some(spare));
+        copy.rare[0] = block.rare[lane].take();
         let JobScratch { pose, clocks, .. } = scratch;
         pose.reserve(joints);
         let running = copy.transitions;

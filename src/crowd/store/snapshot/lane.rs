@@ -69,7 +69,7 @@ pub(super) fn read(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Res
     reader.f32s(&mut rows)?;
     let [has_rare] = reader.bits()?;
     let rare = if has_rare { Some(Box::new(read_rare(reader, crowd)?)) } else { None };
-    Ok((Lane { character, rig, skin, token: None, rare, flags, clips, rows }, range))
+    Ok((Lane { character, rig, skin, token: None, rare, flags, written: false, clips, rows }, range))
 }
 
 fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd) -> Result<Rare, SnapshotError> {
