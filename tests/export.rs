@@ -184,7 +184,10 @@ fn clips_of_real_files_come_back_from_the_same_file_with_its_meshes_kept() {
         let clips: Vec<RawClip> = imported.clips.iter().take(3).cloned().collect();
         let original = Original { bytes: &bytes, folder: path.parent(), imported: &imported };
         let written = export::animate(&original, &clips, &ExportOptions::default()).expect(file);
-        keep(&file.replace('/', "-"), &written);
+        // The weights of this one do not sum to one in the file either.
+        if !file.contains("cesium") {
+            keep(&file.replace('/', "-"), &written);
+        }
         let back: Imported = import::gltf::load_bytes(&written, None).expect(file);
         let (have, want) = (&back.character, &imported.character);
         assert_eq!(have.skeleton, want.skeleton, "{file}");
@@ -239,4 +242,19 @@ fn references_that_lead_nowhere_are_refused() {
     character.skins[0].joints[0] = 999;
     let refused = export::glb(&character, &[], &ExportOptions::default());
     assert!(matches!(refused, Err(ExportError::Reference { kind: "joint", index: 999, .. })));
+}
+
+/// Keys outside of a clip (a frame for calibration before it) are not part of it.
+#[test]
+fn a_clip_that_starts_behind_its_first_key_is_written_from_its_start() {
+    let body = content::character(RigKind::Biped, &BodyPlan::adult());
+    let walk = content::clip(ClipKind::Walk, &body);
+    let part = RawClip { start: 0.21, duration: 0.5, looping: false, ..walk };
+    let bytes = export::glb(&body.character, core::slice::from_ref(&part), &ExportOptions::default())
+        .expect("writes");
+    keep("part", &bytes);
+    let back = import::gltf::load_bytes(&bytes, None).expect("reads");
+    assert!((back.clips[0].duration - 0.5).abs() < 1e-5 && back.clips[0].start.abs() < 1e-6);
+    let off = apart((&back.character.skeleton, &back.clips[0]), (&body.character.skeleton, &part));
+    assert!(off < 2e-3, "{off} m");
 }

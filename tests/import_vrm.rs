@@ -233,3 +233,20 @@ fn constraints_are_kept() {
         [(&VrmConstraintKind::Roll("X".into()), 0.5), (&VrmConstraintKind::Aim("PositiveZ".into()), 1.0)]
     );
 }
+
+/// A spring that names a group over and over, and a group that names a collider over and over, are no more than one.
+#[test]
+fn what_is_named_many_times_is_there_once() {
+    let many = |index: usize| vec![index; 20_000];
+    let springs = json!({
+        "colliders": [{ "node": 0, "shape": { "sphere": { "offset": [0, 0, 0], "radius": 1e39 } } }],
+        "colliderGroups": [{ "colliders": many(0) }],
+        "springs": [{ "name": "ribbon", "joints": [{ "node": 1 }], "colliderGroups": many(0) }],
+    });
+    let bones = json!({ "hips": { "node": 0 } });
+    let extensions =
+        json!({ "VRMC_vrm": { "humanoid": { "humanBones": bones } }, "VRMC_springBone": springs });
+    let vrm = body(1.0, extensions).vrm.expect("a VRM");
+    assert_eq!(vrm.springs[0].colliders, [0]);
+    assert!(vrm.colliders.iter().all(|collider| collider.radius.is_finite()), "{:?}", vrm.colliders);
+}

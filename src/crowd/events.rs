@@ -13,6 +13,7 @@ use crate::lanes::Row;
 
 /// A clip's event that a character has passed in the last frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PassedEvent {
     /// Whose.
     pub character: Handle,

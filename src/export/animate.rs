@@ -24,7 +24,8 @@ pub struct Original<'a> {
 }
 
 /// The file as GLB with `clips` in place of its animations. Clips are on the imported skeleton; they are taken back to the
-/// file's axes, units and scales.
+/// file's axes, units and scales. Cubic translations become straight lines between their keys: tangents cannot be taken
+/// back through a hierarchy that scales.
 ///
 /// # Errors
 /// If the file is not the one that was imported, a buffer of it cannot be read, a clip is not valid, or the result would
@@ -68,7 +69,7 @@ pub fn animate(
         let start = start.ok_or_else(|| wrong("a buffer view names a buffer that is not there"))?;
         let offset = view["byteOffset"].as_u64().unwrap_or(0) as usize;
         view["buffer"] = json!(0);
-        view["byteOffset"] = json!(start + offset);
+        view["byteOffset"] = json!(start.saturating_add(offset));
     }
     let mut accessors = document["accessors"].as_array().cloned().unwrap_or_default();
     let bytes = drop_old_keys(&document, &bytes, &mut views, &mut accessors)?;
@@ -272,7 +273,14 @@ fn embed_images(document: &mut Value, folder: Option<&Path>, binary: &mut Binary
         let Ok((data, kind)) = fetch(&uri, folder) else { continue };
         let by_name = match uri.rsplit('.').next().map(str::to_ascii_lowercase).as_deref() {
             Some("jpg" | "jpeg") => "image/jpeg",
-            _ => "image/png",
+            Some("png") => "image/png",
+            Some("webp") => "image/webp",
+            Some("ktx2") => "image/ktx2",
+            Some("avif") => "image/avif",
+            Some("dds") => "image/vnd-ms.dds",
+            _ if kind.is_some() => "",
+            // Of an unknown kind: better beside the file than wrong in it.
+            _ => continue,
         };
         let view = binary.view(&data, super::binary::Target::Other);
         image["bufferView"] = json!(view);

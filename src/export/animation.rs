@@ -24,13 +24,13 @@ pub(super) fn animation(
     for track in &clip.tracks {
         let node = node(track.joint);
         if let Some(curve) = &track.translation {
-            writer.vectors(node, "translation", &reduced(curve, options));
+            writer.vectors(node, "translation", &reduced(&cut(curve, clip), options));
         }
         if let Some(curve) = &track.rotation {
-            writer.rotations(node, &reduced(curve, options));
+            writer.rotations(node, &reduced(&cut(curve, clip), options));
         }
         if let Some(curve) = &track.scale {
-            writer.vectors(node, "scale", curve);
+            writer.vectors(node, "scale", &cut(curve, clip));
         }
     }
     if writer.channels.is_empty() {
@@ -38,6 +38,29 @@ pub(super) fn animation(
     }
     let Writer { samplers, channels, .. } = writer;
     Ok(Some(json!({ "name": clip.name, "samplers": samplers, "channels": channels })))
+}
+
+/// What of a curve lies within the clip: keys before its start (a frame for calibration, say) and after its end are not
+/// part of it. Cubic curves that reach beyond are left as straight lines between their keys.
+fn cut<T: CurveValue>(curve: &Curve<T>, clip: &RawClip) -> Curve<T> {
+    let (start, end) = (clip.start, clip.start + clip.duration);
+    let inside = |time: &f32| (start..=end).contains(time);
+    if curve.times.iter().all(inside) {
+        return curve.clone();
+    }
+    let mut times: Vec<f32> = curve.times.iter().copied().filter(inside).collect();
+    if times.first().is_none_or(|&first| first > start) {
+        times.insert(0, start);
+    }
+    if times.last().is_some_and(|&last| last < end) {
+        times.push(end);
+    }
+    let values = times.iter().filter_map(|&time| curve.sample(time)).collect();
+    let interpolation = match curve.interpolation {
+        Interpolation::Step => Interpolation::Step,
+        _ => Interpolation::Linear,
+    };
+    Curve { times, values, interpolation }
 }
 
 fn reduced<T: Distance>(curve: &Curve<T>, options: &ExportOptions) -> Curve<T> {
@@ -81,7 +104,7 @@ impl Writer<'_> {
     }
 
     fn channel<T: CurveValue>(&mut self, node: usize, path: &str, curve: &Curve<T>, output: usize) {
-        let times: Vec<f32> = curve.times.iter().map(|time| (time - self.start).max(0.0)).collect();
+        let times: Vec<f32> = curve.times.iter().map(|time| time - self.start).collect();
         let input = match self.times.iter().find(|(own, _)| *own == times) {
             Some(&(_, at)) => at,
             None => {

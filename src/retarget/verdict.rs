@@ -25,6 +25,7 @@ pub struct Judged<'a> {
 
 /// Mean and largest of many values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Spread {
     /// Mean.
     pub mean: f64,
@@ -46,6 +47,7 @@ pub enum Grade {
 
 /// The numbers of one clip. What cannot be told is `None`, never a guess.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Verdict {
     /// Name of the clip.
     pub clip: String,
@@ -85,6 +87,7 @@ pub struct Verdict {
 
 /// What contacts have made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct After {
     /// As [`Verdict::limb_direction_deg`].
     pub limb_direction_deg: Option<Spread>,

@@ -172,8 +172,8 @@ pub struct CrowdConfig {
     pub stream: bool,
     /// Ask for the next block's keys ahead.
     pub prefetch: bool,
-    /// Events that one frame can tell; what is more is counted and dropped. 32 bytes each, per worker of the executor and
-    /// once more.
+    /// Events that one frame can tell; what is more is counted and dropped. 24 bytes each: once with the serial executor,
+    /// else for each of the up to [`MAX_JOBS`](crate::crowd::MAX_JOBS) jobs and once more.
     pub event_capacity: usize,
     /// Share of the crowd, 0 to 1, that can be in inertialised transitions at a time; 24 bytes a joint each.
     pub transitions: f32,
@@ -196,6 +196,7 @@ impl Default for CrowdConfig {
 }
 
 /// How full and how even the blocks are.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Occupancy {
     /// Live characters.

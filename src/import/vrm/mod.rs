@@ -27,6 +27,7 @@ pub enum VrmKind {
 
 /// The VRM part of a file. Joints are those of the imported skeleton; what lies on nodes outside of it is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Vrm {
     /// Which specification.
     pub kind: VrmKind,
@@ -48,6 +49,7 @@ pub struct Vrm {
 
 /// Who made a model, and what may be done with it, in the words of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct VrmMeta {
     /// Name of the model.
     pub name: Option<String>,
@@ -63,6 +65,7 @@ pub struct VrmMeta {
 
 /// A chain of joints that swing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct VrmSpring {
     /// As the file calls it.
     pub name: String,
@@ -76,6 +79,7 @@ pub struct VrmSpring {
 
 /// How one joint swings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct VrmSpringJoint {
     /// Which.
     pub joint: u16,
@@ -91,6 +95,7 @@ pub struct VrmSpringJoint {
 
 /// A sphere, or a capsule where it has a tail.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct VrmCollider {
     /// What it hangs on.
     pub joint: u16,
@@ -115,6 +120,7 @@ pub enum VrmConstraintKind {
 
 /// A joint that follows another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct VrmConstraint {
     /// Who follows.
     pub joint: u16,
@@ -128,6 +134,7 @@ pub struct VrmConstraint {
 
 /// How the eyes follow a target: degrees of the head to degrees or shares of the eyes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct VrmLookAt {
     /// `bone` or `expression`.
     pub kind: String,

@@ -1,5 +1,7 @@
 //! From the extensions of a document to [`Vrm`].
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::raw::{Document, One, OneRange, SpringBone, Xyz, Zero, ZeroRange};
 use super::{
     Vrm, VrmCollider, VrmConstraint, VrmConstraintKind, VrmKind, VrmLookAt, VrmMeta, VrmSpring,
@@ -9,12 +11,15 @@ use crate::import::Warning;
 use crate::import::report::Warnings;
 
 /// Joints by node.
-struct Joints<'a>(&'a [usize]);
+struct Joints(BTreeMap<u64, u16>);
 
-impl Joints<'_> {
+impl Joints {
+    fn new(nodes: &[usize]) -> Self {
+        Self(nodes.iter().zip(0_u16..).map(|(&node, joint)| (node as u64, joint)).collect())
+    }
+
     fn of(&self, node: Option<u64>) -> Option<u16> {
-        let node = usize::try_from(node?).ok()?;
-        self.0.iter().position(|&own| own == node).and_then(|joint| u16::try_from(joint).ok())
+        self.0.get(&node?).copied()
     }
 }
 
@@ -31,7 +36,7 @@ pub(in crate::import) fn read(json: &[u8], nodes: &[usize], warnings: &mut Warni
             return None;
         }
     };
-    let joints = Joints(nodes);
+    let joints = Joints::new(nodes);
     let extensions = &document.extensions;
     let mut vrm = if let Some(one) = &extensions.one {
         from_one(one, &joints, warnings)
@@ -53,6 +58,18 @@ pub(in crate::import) fn read(json: &[u8], nodes: &[usize], warnings: &mut Warni
     expressions(&document, warnings);
     // Nothing that is not a number goes on from here.
     let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+    vrm.look_at =
+        vrm.look_at.filter(|eye| finite(&eye.offset) && eye.ranges.iter().all(|range| finite(range)));
+    vrm.constraints.retain(|constraint| constraint.weight.is_finite());
+    for collider in &mut vrm.colliders {
+        // Springs know colliders by their place in the list: one that is no shape stays, as a point that nothing meets.
+        if !(finite(&collider.offset)
+            && collider.radius.is_finite()
+            && finite(&collider.tail.unwrap_or_default()))
+        {
+            (collider.offset, collider.tail, collider.radius) = ([0.0; 3], None, 0.0);
+        }
+    }
     vrm.springs.iter_mut().for_each(|spring| {
         spring
             .joints
@@ -77,7 +94,7 @@ impl Vrm {
 }
 
 /// The first bone of a name counts, and a joint is one bone.
-fn add_bone(vrm: &mut Vrm, name: &str, node: Option<u64>, joints: &Joints<'_>, warnings: &mut Warnings) {
+fn add_bone(vrm: &mut Vrm, name: &str, node: Option<u64>, joints: &Joints, warnings: &mut Warnings) {
     let Some(joint) = joints.of(node) else {
         warnings.push(Warning::HumanBone { bone: name.to_owned(), reason: "it names no joint" });
         return;
@@ -92,7 +109,7 @@ fn add_bone(vrm: &mut Vrm, name: &str, node: Option<u64>, joints: &Joints<'_>, w
     vrm.human_bones.push((name.to_owned(), joint));
 }
 
-fn from_zero(zero: &Zero, joints: &Joints<'_>, warnings: &mut Warnings) -> Vrm {
+fn from_zero(zero: &Zero, joints: &Joints, warnings: &mut Warnings) -> Vrm {
     let mut vrm = Vrm::new(VrmKind::Zero);
     for bone in &zero.humanoid.human_bones {
         // The thumb's bones were called after other knuckles.
@@ -166,7 +183,7 @@ fn from_zero(zero: &Zero, joints: &Joints<'_>, warnings: &mut Warnings) -> Vrm {
     vrm
 }
 
-fn from_one(one: &One, joints: &Joints<'_>, warnings: &mut Warnings) -> Vrm {
+fn from_one(one: &One, joints: &Joints, warnings: &mut Warnings) -> Vrm {
     let mut vrm = Vrm::new(VrmKind::One);
     for (name, bone) in &one.humanoid.human_bones.0 {
         add_bone(&mut vrm, name, bone.node, joints, warnings);
@@ -196,7 +213,7 @@ fn from_one(one: &One, joints: &Joints<'_>, warnings: &mut Warnings) -> Vrm {
     vrm
 }
 
-fn swing(vrm: &mut Vrm, springs: &SpringBone, joints: &Joints<'_>, warnings: &mut Warnings) {
+fn swing(vrm: &mut Vrm, springs: &SpringBone, joints: &Joints, warnings: &mut Warnings) {
     let mut place = vec![None; springs.colliders.len()];
     for (collider, place) in springs.colliders.iter().zip(&mut place) {
         let shape = collider.shape.sphere.as_ref().or(collider.shape.capsule.as_ref());
@@ -207,8 +224,11 @@ fn swing(vrm: &mut Vrm, springs: &SpringBone, joints: &Joints<'_>, warnings: &mu
         }
     }
     let at = |index: &u64| usize::try_from(*index).ok().and_then(|index| place.get(index).copied().flatten());
-    let groups: Vec<Vec<usize>> =
-        springs.collider_groups.iter().map(|group| group.colliders.iter().filter_map(at).collect()).collect();
+    let groups: Vec<Vec<usize>> = springs
+        .collider_groups
+        .iter()
+        .map(|group| group.colliders.iter().filter_map(at).collect::<BTreeSet<_>>().into_iter().collect())
+        .collect();
     for spring in &springs.springs {
         let swings = spring.joints.iter().filter_map(|own| {
             Some(VrmSpringJoint {
@@ -228,19 +248,20 @@ fn swing(vrm: &mut Vrm, springs: &SpringBone, joints: &Joints<'_>, warnings: &mu
     }
 }
 
-/// Colliders of groups; a group that is not there is left out.
+/// Colliders of groups, each once, whatever is named how often; a group that is not there is left out.
 fn members(wanted: &[u64], groups: &[Vec<usize>], spring: &str, warnings: &mut Warnings) -> Vec<usize> {
-    let mut all = Vec::new();
-    for &index in wanted {
+    let mut all = BTreeSet::new();
+    let wanted: BTreeSet<u64> = wanted.iter().copied().collect();
+    for index in wanted {
         match usize::try_from(index).ok().and_then(|index| groups.get(index)) {
-            Some(group) => all.extend_from_slice(group),
+            Some(group) => all.extend(group.iter().copied()),
             None => warnings.push(Warning::ColliderGroup { spring: spring.to_owned(), group: index }),
         }
     }
-    all
+    all.into_iter().collect()
 }
 
-fn constraints(vrm: &mut Vrm, document: &Document, joints: &Joints<'_>) {
+fn constraints(vrm: &mut Vrm, document: &Document, joints: &Joints) {
     for (node, own) in document.nodes.iter().enumerate() {
         let Some(constraint) = &own.extensions.constraint else { continue };
         let constraint = &constraint.constraint;
