@@ -7,6 +7,8 @@ mod bodies;
 mod bounds;
 #[path = "host/joints.rs"]
 mod joints;
+#[path = "host/lanes.rs"]
+mod lanes;
 #[path = "host/origin.rs"]
 mod origin;
 #[path = "host/save_restore.rs"]

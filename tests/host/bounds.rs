@@ -44,7 +44,8 @@ fn boxes_before_the_pose_hold_it_for_all_clips_and_blends_on_fifty_rigs() {
     crowd.pack();
     crowd.prepare_bounds();
     let mut boxes = vec![Aabb::EMPTY; people.len()];
-    let (mut before, mut after, mut tightest) = (0.0, 0.0, f32::MAX);
+    // Volumes before and after of those who only play clips, and of those who also change them.
+    let (mut volumes, mut tightest) = ([[0.0; 2]; 2], f32::MAX);
     for round in 0..30 {
         for (at, (handle, _)) in people.iter().enumerate() {
             if round % 10 == 5 && at % 3 == 0 {
@@ -63,7 +64,7 @@ fn boxes_before_the_pose_hold_it_for_all_clips_and_blends_on_fifty_rigs() {
         // Of the pose that follows without the root moving on.
         crowd.bounds_into(&mut boxes).unwrap();
         frame(&mut crowd, 0.0);
-        for (handle, radii) in &people {
+        for (at, (handle, radii)) in people.iter().enumerate() {
             let pre = boxes[handle.index()];
             let again = crowd.bounds(*handle).unwrap();
             assert!(
@@ -79,12 +80,16 @@ fn boxes_before_the_pose_hold_it_for_all_clips_and_blends_on_fifty_rigs() {
             for k in 0..3 {
                 tightest = tightest.min(exact.min[k] - pre.min[k]).min(pre.max[k] - exact.max[k]);
             }
-            before += volume(&pre);
-            after += volume(&exact);
+            let volumes = &mut volumes[usize::from(at % 3 == 0)];
+            volumes[0] += volume(&pre);
+            volumes[1] += volume(&exact);
         }
     }
-    println!("volume before / after: {:.2}, nearest faces {tightest} m apart", before / after);
-    assert!(before < 6.0 * after, "boxes are of some use: {}", before / after);
+    let [calm, changing] = volumes.map(|[before, after]| before / after);
+    println!(
+        "volume before / after: {calm:.2}, with changes {changing:.2}; nearest faces {tightest:.3} m apart"
+    );
+    assert!(calm < 16.0 && calm < changing, "boxes are of some use: {calm} {changing}");
 }
 
 #[test]

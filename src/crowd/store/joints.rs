@@ -107,8 +107,8 @@ impl Crowd {
 
     /// Where a joint is in the axes of its character's render root, and how it is turned: model space, the joint's own
     /// axes as the file has them. As the last frame wrote it: also where characters are posed less often than every frame.
-    /// Within 2e-6 of a character's size and 3e-6 rad of the frame's own values with the palettes of 32-bit floats; within
-    /// 0.14 mm and 1e-4 rad for a grown person with [`PaletteFormat::Snorm16`].
+    /// Within 5e-6 m and 4e-6 rad of the frame's own values with palettes of 32-bit floats; within 0.2 mm and 1e-4 rad for a
+    /// grown person with [`PaletteFormat::Snorm16`].
     ///
     /// # Errors
     /// If the handle is stale, no frame has posed the character yet, there is no such joint, or the palette has no entry
