@@ -1,128 +1,21 @@
 //! What retargeting must leave alone, and what it must carry over.
 
+#[path = "support/bodies.rs"]
+#[allow(dead_code)]
+mod bodies;
 mod reference;
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_6};
 
-use glam::{DMat4, DQuat, DVec3, Mat4, Quat, Vec3};
+use bodies::{Body, bent, bodies, bone, reference_clip, turns};
+use glam::{DMat4, DQuat, DVec3, Mat4};
 use reference::palette::decode;
-use reference::random::Rng;
 use reference::terrain::Terrain;
 use throng::clip::{Curve, Interpolation, JointTracks, RawClip, RootSource};
-use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::content::{self, ClipKind};
 use throng::crowd::{Crowd, CrowdConfig, Frame, PaletteFormat, Play, Roots, Serial, WorldTransform};
 use throng::retarget::{BindSource, bind, motion_keys};
-use throng::rig::{
-    NO_PARENT, RawCharacter, RawJoint, RawSkeleton, ReferencePose, Rig, RigSource, RoleMap, Sole, Transform,
-};
-
-/// A character with all that retargeting asks for.
-#[derive(Clone)]
-struct Body {
-    character: RawCharacter,
-    roles: RoleMap,
-    reference: ReferencePose,
-    soles: [Option<Sole>; 2],
-}
-
-impl Body {
-    fn built(built: &BuiltIn) -> Self {
-        let source = built.rig_source();
-        Self {
-            character: built.character.clone(),
-            roles: built.roles.clone(),
-            reference: source.reference.clone(),
-            soles: source.soles,
-        }
-    }
-    fn source(&self) -> BindSource<'_> {
-        BindSource { skeleton: &self.character.skeleton, roles: &self.roles, reference: &self.reference }
-    }
-    fn rig(&self) -> Rig {
-        Rig::build(&RigSource {
-            character: &self.character,
-            roles: &self.roles,
-            reference: self.reference.clone(),
-            soles: self.soles,
-        })
-        .expect("the body is valid")
-    }
-    fn parent(&self, joint: usize) -> Option<usize> {
-        self.character.skeleton.joints[joint].parent.map(usize::from)
-    }
-
-    /// The same body with every joint's axes turned by a rotation of its own.
-    fn reoriented(&self, turns: &[DQuat]) -> Self {
-        let mut other = self.clone();
-        for joint in 0..turns.len() {
-            let above = self.parent(joint).map_or(DQuat::IDENTITY, |parent| turns[parent]);
-            let rest = &mut other.character.skeleton.joints[joint].rest;
-            rest.rotation = turned(above, rest.rotation, turns[joint]);
-            rest.translation = (above.inverse() * rest.translation.as_dvec3()).as_vec3();
-            other.reference.models[joint] *= DMat4::from_quat(turns[joint]);
-        }
-        for skin in &mut other.character.skins {
-            for (joint, inverse) in skin.joints.iter().zip(&mut skin.inverse_binds) {
-                let back = DMat4::from_quat(turns[usize::from(*joint)].inverse());
-                *inverse = (back * inverse.as_dmat4()).as_mat4();
-            }
-        }
-        other
-    }
-
-    /// A clip of this body for the same body with axes turned.
-    fn reoriented_clip(&self, clip: &RawClip, turns: &[DQuat]) -> RawClip {
-        let mut clip = clip.clone();
-        for track in &mut clip.tracks {
-            let joint = usize::from(track.joint);
-            let above = self.parent(joint).map_or(DQuat::IDENTITY, |parent| turns[parent]);
-            for q in track.rotation.iter_mut().flat_map(|curve| &mut curve.values) {
-                *q = turned(above, *q, turns[joint]);
-            }
-            for t in track.translation.iter_mut().flat_map(|curve| &mut curve.values) {
-                *t = (above.inverse() * t.as_dvec3()).as_vec3();
-            }
-        }
-        clip
-    }
-}
-
-fn turned(above: DQuat, q: Quat, own: DQuat) -> Quat {
-    (above.inverse() * q.as_dquat().normalize() * own).normalize().as_quat()
-}
-
-fn turns(seed: u64, count: usize) -> Vec<DQuat> {
-    let mut rng = Rng::new(seed);
-    (0..count).map(|_| rng.rotation()).collect()
-}
-
-fn bodies() -> Vec<BuiltIn> {
-    let plans = [BodyPlan::adult(), BodyPlan::tall(), BodyPlan::child(), BodyPlan::stocky()];
-    RigKind::ALL.into_iter().zip(plans).map(|(kind, plan)| content::character(kind, &plan)).collect()
-}
-
-/// A clip that holds the body's reference pose.
-fn reference_clip(body: &Body) -> RawClip {
-    let models = &body.reference.models;
-    let tracks = (0..models.len())
-        .map(|joint| {
-            let above = body.parent(joint).map_or(DMat4::IDENTITY, |parent| models[parent]);
-            let (_, rotation, translation) =
-                (above.inverse() * models[joint]).to_scale_rotation_translation();
-            JointTracks {
-                joint: joint as u16,
-                rotation: Some(held(rotation.as_quat())),
-                translation: Some(held(translation.as_vec3())),
-                scale: None,
-            }
-        })
-        .collect();
-    RawClip { name: "reference".into(), duration: 0.5, tracks, ..RawClip::default() }
-}
-
-fn held<T: Copy>(value: T) -> Curve<T> {
-    Curve { times: vec![0.0, 0.5], values: vec![value; 2], interpolation: Interpolation::Linear }
-}
+use throng::rig::{NO_PARENT, Rig, RigOverrides, Role, Side};
 
 /// Palette of one character after one frame in the air.
 fn palette_of(rig: &Rig, source: BindSource<'_>, clip: &RawClip, time: f32) -> Vec<DMat4> {
@@ -200,32 +93,6 @@ fn axes_of_joints_change_nothing() {
             }
         }
     }
-}
-
-/// Root, bone and tip; the bone's axes in the model are `axes`.
-fn bone(axes: DQuat) -> Body {
-    let joint = |name: &str, parent, translation: Vec3, rotation: DQuat| RawJoint {
-        name: name.into(),
-        parent,
-        rest: Transform::rigid(translation, rotation.as_quat()),
-    };
-    let skeleton = RawSkeleton {
-        joints: vec![
-            joint("root", None, Vec3::Y, DQuat::IDENTITY),
-            joint("side", Some(0), Vec3::X, DQuat::IDENTITY),
-            joint("bone", Some(0), Vec3::Y, axes),
-            joint("tip", Some(2), Vec3::Y, DQuat::IDENTITY),
-        ],
-    };
-    let reference = ReferencePose::rest(&skeleton);
-    let character = RawCharacter { name: "bone".into(), skeleton, ..RawCharacter::default() };
-    Body { character, roles: RoleMap::new(), reference, soles: [None; 2] }
-}
-
-/// Holds one local rotation of the bone.
-fn bent(local: DQuat) -> RawClip {
-    let track = JointTracks { joint: 2, rotation: Some(held(local.as_quat())), ..JointTracks::default() };
-    RawClip { name: "bent".into(), duration: 0.5, tracks: vec![track], ..RawClip::default() }
 }
 
 #[test]
@@ -322,4 +189,28 @@ fn translations_of_the_source_leave_bone_lengths_alone() {
         judged += 1;
     }
     assert!(judged > 20);
+}
+
+/// cases.md C37.
+#[test]
+fn another_reference_pose_leaves_the_skin_at_rest_alone() {
+    for body in bodies().iter().map(Body::built) {
+        let mut other = body.clone();
+        // Arms forward: neither rest nor bind.
+        let arm = usize::from(body.roles.joint(Role::UpperArm(Side::Left)).expect("an arm"));
+        let pose = RigOverrides::from_json(r#"{"reference": {"left.upper_arm": {"direction": [0, 0, 1]}}}"#)
+            .and_then(|given| given.reference(&body.character.skeleton, &body.roles, &body.reference))
+            .expect("an arm to turn");
+        assert!(pose.rotation(arm).angle_between(body.reference.rotation(arm)) > 0.5);
+        other.reference = pose;
+        let rest = RawClip { name: "rest".into(), duration: 0.5, ..RawClip::default() };
+        let skeleton = &other.character.skeleton;
+        let models = skeleton.model_matrices(&skeleton.rest_pose());
+        let palette = palette_of(&other.rig(), other.source(), &rest, 0.2);
+        let skin = &other.character.skins[0];
+        for ((matrix, &joint), inverse) in palette.iter().zip(&skin.joints).zip(&skin.inverse_binds) {
+            let right = models[usize::from(joint)].as_dmat4() * inverse.as_dmat4();
+            assert!(off(*matrix, right) < 1e-3, "joint {joint}: {:e}", off(*matrix, right));
+        }
+    }
 }
