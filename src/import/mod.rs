@@ -38,7 +38,7 @@ pub use sidecar::{FootMarks, Mark, Sidecar};
 
 use self::report::Warnings;
 use crate::clip::RawClip;
-use crate::rig::{RawCharacter, RoleMap, RoleProposal, roles_from_names};
+use crate::rig::{RawCharacter, RoleMap, RoleProposal, propose_roles};
 
 /// What a file holds, in metres, +Y up, +Z forward.
 #[derive(Clone, Debug, Default)]
@@ -108,7 +108,7 @@ fn finish(
         warnings.push(Warning::DuplicateNames { names });
     }
     fold::fold_scale(&mut character, &mut clips, &mut warnings);
-    let named = || roles_from_names(&character.skeleton);
+    let named = || propose_roles(&character.skeleton);
     let proposal = match (&plan.roles, &plan.vrm) {
         (Some(known), _) => known.clone(),
         (None, Some(vrm)) if !vrm.human_bones.is_empty() => vrm.roles(named()),

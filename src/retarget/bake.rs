@@ -58,6 +58,16 @@ pub fn bake(
     let step = if count > 1 { keys.duration / (count - 1) as f64 } else { 0.0 };
     let times: Vec<f32> = (0..count).map(|key| (step * key as f64) as f32).collect();
 
+    // The file may have a joint hang elsewhere than the body does: feet that are goals beside it.
+    let mut place = vec![0; joints];
+    for (at, &joint) in rig.order().iter().enumerate() {
+        place[usize::from(joint)] = at;
+    }
+    let file_parents: Vec<Option<usize>> = rig
+        .order()
+        .iter()
+        .map(|&joint| skeleton.parent(usize::from(joint)).map(|parent| place[parent]))
+        .collect();
     let mut rotations: Vec<Vec<Quat>> = vec![Vec::with_capacity(count); joints];
     let mut translations: Vec<Vec<Vec3>> = vec![Vec::with_capacity(count); joints];
     let mut models: Vec<(DQuat, DVec3)> = vec![(DQuat::IDENTITY, DVec3::ZERO); joints];
@@ -92,10 +102,10 @@ pub fn bake(
                 }
             };
             models[joint] = (rotation, position);
-            let (above, at) = match parent {
-                NO_PARENT => (DQuat::IDENTITY, DVec3::ZERO),
-                parent => models[usize::from(parent)],
-            };
+        }
+        for joint in 0..joints {
+            let (rotation, position) = models[joint];
+            let (above, at) = file_parents[joint].map_or((DQuat::IDENTITY, DVec3::ZERO), |at| models[at]);
             let local = (above.inverse() * rotation).normalize();
             let rows = &mut rotations[joint];
             let mut local = local.as_quat().normalize();
@@ -112,7 +122,8 @@ pub fn bake(
         let raw = rig.order()[joint];
         let rest = skeleton.joints[usize::from(raw)].rest;
         let turned = rotations.iter().any(|q| f64::from(q.angle_between(rest.rotation)) > AT_REST);
-        let moves = joint == pelvis || joint == carrier;
+        let elsewhere = file_parents[joint].map_or(NO_PARENT, |parent| parent as u16) != parents[joint];
+        let moves = joint == pelvis || joint == carrier || elsewhere;
         let shifted = moves
             && translations.iter().any(|t| f64::from((*t - rest.translation).abs().max_element()) > AT_REST);
         if turned || shifted {

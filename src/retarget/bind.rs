@@ -5,13 +5,14 @@ use glam::{DMat4, DQuat, DVec3};
 use super::chains::{Source, sources};
 use super::detect;
 use super::root::{Travel, extract};
+use super::twist;
 use crate::clip::{
     BoundClip, KEY_RATE, MAX_SECONDS, MIN_SECONDS, MotionKeys, RawClip, RootSource, SyncMarkers,
     contact_weight,
 };
 use crate::error::BuildError;
 use crate::rig::{
-    MAX_FEET, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Side, carrier, leg_length,
+    JointKey, MAX_FEET, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Side, carrier, leg_length,
 };
 
 /// Whose clip it is.
@@ -179,13 +180,19 @@ pub fn motion_keys(
         }
         _ => None,
     };
+    // Hips that turn do so about the root. Where the target has its hips beside it, the source's root is put as far
+    // beside them: both then go the same way, whatever they turn about.
+    let seat = match clip.root {
+        RootSource::Hips => seat(reference.position(carrier), leg, rig),
+        _ => reference.position(carrier),
+    };
     let root = extract(
         clip.root,
         &Travel {
             position: &positions,
             rotation: &rotations,
             joint: joint.as_ref().map(|(p, r)| (p.as_slice(), r.as_slice())),
-            reference: reference.position(carrier),
+            reference: seat,
             step,
             looping: clip.looping,
         },
@@ -197,8 +204,13 @@ pub fn motion_keys(
     };
 
     let map = sources(skeleton, roles, reference, rig);
-    let parents = rig.topology().parents();
+    let topology = rig.topology();
+    let parents = topology.parents();
     let joints = parents.len();
+    let above = |model: &[DQuat], parent: u16| match parent {
+        NO_PARENT => DQuat::IDENTITY,
+        parent => model[usize::from(parent)],
+    };
     let mut keys = MotionKeys {
         name: clip.name.clone(),
         duration,
@@ -209,11 +221,11 @@ pub fn motion_keys(
         ..MotionKeys::default()
     };
     let mut model = vec![DQuat::IDENTITY; joints];
+    let mut shared = twist::shared(roles, rig);
     for (pose, &[x, z, yaw]) in poses.iter().zip(&taken) {
         let back = DQuat::from_rotation_y(-yaw);
         for joint in 0..joints {
-            let parent = parents[joint];
-            let above = if parent == NO_PARENT { DQuat::IDENTITY } else { model[usize::from(parent)] };
+            let above = above(&model, parents[joint]);
             let of = |j: u16| back * pose.since_reference[usize::from(j)];
             model[joint] = match map[joint] {
                 Source::Keep => above,
@@ -221,10 +233,17 @@ pub fn motion_keys(
                 Source::Joint(j) => of(j),
                 Source::Between(a, b, u) => of(a).slerp(of(b), u),
             };
-            keys.rotations.push((above.inverse() * model[joint]).normalize());
+        }
+        if !shared.is_empty() {
+            shared.iter_mut().for_each(|limb| limb.apply(&mut model));
+            let helper = |joint| matches!(topology.keys()[joint], JointKey::Role(Role::Twist(..)));
+            twist::follow(&mut model, topology, |joint| map[joint] == Source::Keep && !helper(joint));
+        }
+        for joint in 0..joints {
+            keys.rotations.push((above(&model, parents[joint]).inverse() * model[joint]).normalize());
         }
         let pelvis = back * (pose.positions[carrier] - DVec3::new(x, 0.0, z));
-        keys.pelvis.push((pelvis - reference.position(carrier)) / leg);
+        keys.pelvis.push((pelvis - seat) / leg);
     }
     let origin = root[0];
     let (s, c) = origin[2].sin_cos();
@@ -238,6 +257,13 @@ pub fn motion_keys(
         .collect();
     keys.contact = contact_rows(source, clip, rig, &poses, &root, &taken, step);
     Ok(keys)
+}
+
+/// The pelvis of the source in its reference pose, as far beside the root as the target's is; unchanged where they agree.
+fn seat(own: DVec3, leg: f64, rig: &Rig) -> DVec3 {
+    let theirs = rig.positions()[usize::from(rig.topology().pelvis())] * (leg / f64::from(rig.leg()));
+    let seat = DVec3::new(theirs.x, own.y, theirs.z);
+    if seat.distance(own) < 1e-6 * leg { own } else { seat }
 }
 
 /// The clip's own, else the touch-downs of a cycle.

@@ -12,7 +12,7 @@ pub(crate) struct Travel<'a> {
     pub rotation: &'a [DQuat],
     /// The same of the root joint, where the clip has one.
     pub joint: Option<(&'a [DVec3], &'a [DQuat])>,
-    /// Reference position of the pelvis.
+    /// Where the pelvis is relative to the root that carries it, while it does not sway.
     pub reference: DVec3,
     /// Seconds between keys.
     pub step: f64,

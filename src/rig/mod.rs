@@ -1,17 +1,23 @@
 //! Topologies, rigs, roles, reference poses and skins.
 
+mod hang;
+mod overrides;
 mod raw;
 mod reference;
+mod role_geometry;
 mod role_names;
 mod role_words;
 mod roles;
+mod roll;
 mod skeleton;
 mod skin;
 mod topology;
 
+pub use overrides::{Adjustment, OverrideError, RigOverrides};
 pub use raw::{MAX_INFLUENCES, RawCharacter, RawJoint, RawMesh, RawSkeleton, RawSkin, Transform};
 pub use reference::ReferencePose;
-pub use role_names::{Confidence, RoleFinding, RoleProposal, RoleReport, roles_from_names};
+pub use role_names::{Confidence, RoleFinding, RoleProposal, RoleReport, propose_roles, roles_from_names};
+pub use role_geometry::roles_from_geometry;
 pub use roles::{Digit, Limb, Role, RoleMap, Side};
 pub(crate) use skeleton::leg_length;
 pub use skeleton::{Rig, RigSource, Sole};

@@ -116,15 +116,6 @@ impl RawSkeleton {
         self.joints.get(joint)?.parent.map(usize::from).filter(|&parent| parent < joint)
     }
 
-    /// Per joint: true if it is `ancestor` or below it. One pass, because parents come first.
-    pub(crate) fn below(&self, ancestor: usize) -> Vec<bool> {
-        let mut below = vec![false; self.joints.len()];
-        for joint in 0..below.len() {
-            below[joint] = joint == ancestor || self.parent(joint).is_some_and(|parent| below[parent]);
-        }
-        below
-    }
-
     /// True if `joint` is `ancestor` or below it.
     pub(crate) fn is_below(&self, joint: usize, ancestor: usize) -> bool {
         core::iter::successors(Some(joint), |&at| self.parent(at)).any(|at| at == ancestor)

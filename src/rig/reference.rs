@@ -4,6 +4,8 @@
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
+use super::hang::Hang;
+use super::roll;
 use super::{RawSkeleton, Role, RoleMap, Side, topology::carrier};
 
 /// Model-space matrices of every joint of one skeleton in the pose that motion is measured from.
@@ -32,10 +34,12 @@ impl ReferencePose {
     }
 
     /// The rest pose turned into the common stance: hips square to +Z, thighs and shins straight down, feet
-    /// ahead, arms and hands out to the sides. Only directions are aligned; roll about them stays that of the
-    /// rest pose. Roles of joints that the skeleton lacks count as absent.
+    /// ahead, arms and hands out to the sides, palms down. Knees and elbows that are bent in the rest pose say which
+    /// way they bend, so their roll is aligned as well; of straight ones it stays that of the rest pose. Roles of
+    /// joints that the skeleton lacks count as absent.
     pub fn aligned(skeleton: &RawSkeleton, roles: &RoleMap) -> Self {
         let roles = &roles.within(skeleton.joints.len());
+        let hang = &Hang::of(skeleton, roles);
         let mut pose = Self::rest(skeleton);
         let find = |role| roles.joint(role).map(usize::from);
         let (Some(hips), Some(left), Some(right)) =
@@ -55,8 +59,8 @@ impl ReferencePose {
             let frame = DMat3::from_cols(x, z.cross(x), z);
             let turn = DQuat::from_mat3(&frame).inverse();
             if turn.to_axis_angle().1 > 5f64.to_radians() {
-                pose.turn(skeleton, carrier, turn);
-                pose.square_chest(skeleton, roles);
+                pose.turn(hang, carrier, turn);
+                pose.square_chest(skeleton, hang, roles);
             }
         }
         let mut along = [DQuat::IDENTITY; 2];
@@ -71,16 +75,18 @@ impl ReferencePose {
             ];
             for (joint, end, direction) in chain {
                 if let (Some(joint), Some(end)) = (joint, end)
-                    && skeleton.is_below(end, joint)
+                    && hang.is_below(end, joint)
                 {
                     let now = pose.position(end) - pose.position(joint);
                     if now.length() > 1e-6 {
-                        pose.turn(skeleton, joint, DQuat::from_rotation_arc(now.normalize(), direction));
+                        pose.turn(hang, joint, DQuat::from_rotation_arc(now.normalize(), direction));
                     }
                 }
             }
+            roll::hinges(&mut pose, hang, roles, side, &Self::rest(skeleton));
+            roll::palm(&mut pose, hang, roles, side);
             if let (Some(foot), Some(toe)) = (find(Role::Foot(side)), find(Role::Toe(side)))
-                && skeleton.is_below(toe, foot)
+                && hang.is_below(toe, foot)
             {
                 // The heading is set ahead; the pitch of the instep is anatomy. It was turned along with
                 // the shin above, so it is taken from the rest pose, whose sole is flat.
@@ -89,37 +95,37 @@ impl ReferencePose {
                 let flat = DQuat::from_mat4(&unscaled(flat));
                 let now = DQuat::from_mat4(&unscaled(pose.models[foot]));
                 along[usize::from(side == Side::Right)] = now;
-                pose.turn(skeleton, foot, flat * now.inverse());
+                pose.turn(hang, foot, flat * now.inverse());
                 let ahead = pose.position(toe) - pose.position(foot);
                 let heading = DVec3::new(ahead.x, 0.0, ahead.z);
                 if heading.length() > 0.2 * ahead.length() {
                     let turn = DQuat::from_rotation_arc(heading.normalize(), DVec3::Z);
-                    pose.turn(skeleton, foot, turn);
+                    pose.turn(hang, foot, turn);
                 }
             }
         }
-        pose.level_lifted_foot(skeleton, roles, along);
+        pose.level_lifted_foot(skeleton, hang, roles, along);
         pose.stand(roles, &Self::rest(skeleton));
         pose
     }
 
     /// Shoulders square to +Z, where the rest pose is some frame of a clip. The head stays as it was: whoever walks
     /// looks where they go, whatever hips and chest do.
-    fn square_chest(&mut self, skeleton: &RawSkeleton, roles: &RoleMap) {
+    fn square_chest(&mut self, skeleton: &RawSkeleton, hang: &Hang, roles: &RoleMap) {
         let find = |role| roles.joint(role).map(usize::from);
         let head = find(Role::Head).map(|head| (head, Self::rest(skeleton).rotation(head)));
         if let (Some(chest), Some(left), Some(right)) = (
             roles.spine().last().copied().map(usize::from),
             find(Role::UpperArm(Side::Left)),
             find(Role::UpperArm(Side::Right)),
-        ) && skeleton.is_below(left, chest)
-            && skeleton.is_below(right, chest)
+        ) && hang.is_below(left, chest)
+            && hang.is_below(right, chest)
         {
             let across = (self.position(left) - self.position(right)).normalize_or(DVec3::X);
-            self.turn(skeleton, chest, DQuat::from_rotation_arc(across, DVec3::X));
+            self.turn(hang, chest, DQuat::from_rotation_arc(across, DVec3::X));
         }
         if let Some((head, rest)) = head {
-            self.turn(skeleton, head, rest * self.rotation(head).inverse());
+            self.turn(hang, head, rest * self.rotation(head).inverse());
         }
     }
 
@@ -199,14 +205,14 @@ impl ReferencePose {
 
     /// The rest pose may be a frame of a clip: then only the foot that stood on the ground has a flat sole, and
     /// the lifted one takes over its pitch. `along`: each foot's rotation when its shin had been straightened.
-    fn level_lifted_foot(&mut self, skeleton: &RawSkeleton, roles: &RoleMap, along: [DQuat; 2]) {
+    fn level_lifted_foot(&mut self, skeleton: &RawSkeleton, hang: &Hang, roles: &RoleMap, along: [DQuat; 2]) {
         let rest = Self::rest(skeleton);
         let foot = |side| {
             let [foot, toe] =
                 [Role::Foot(side), Role::Toe(side)].map(|role| roles.joint(role).map(usize::from));
             let (foot, toe) = (foot?, toe?);
             let at_rest = (rest.position(toe) - rest.position(foot)).normalize_or_zero();
-            skeleton.is_below(toe, foot).then_some((foot, toe, at_rest, rest.position(toe).y))
+            hang.is_below(toe, foot).then_some((foot, toe, at_rest, rest.position(toe).y))
         };
         let [Some(left), Some(right)] = Side::BOTH.map(foot) else {
             return;
@@ -214,10 +220,10 @@ impl ReferencePose {
         let ((stood, stood_toe, flat, _), (lifted, toe, tilted, _), along) =
             if left.3 <= right.3 { (left, right, along[1]) } else { (right, left, along[0]) };
         if (flat.y - tilted.y).abs() > 10f64.to_radians() || tilted.z < 0.0 {
-            self.turn(skeleton, lifted, along * self.rotation(lifted).inverse());
+            self.turn(hang, lifted, along * self.rotation(lifted).inverse());
             let now = (self.position(toe) - self.position(lifted)).normalize_or(DVec3::Z);
             let aim = (self.position(stood_toe) - self.position(stood)).normalize_or(DVec3::Z);
-            self.turn(skeleton, lifted, DQuat::from_rotation_arc(now, aim));
+            self.turn(hang, lifted, DQuat::from_rotation_arc(now, aim));
         }
     }
 
@@ -234,10 +240,10 @@ impl ReferencePose {
     }
 
     /// Turns `joint` and all below it about the joint's own position.
-    fn turn(&mut self, skeleton: &RawSkeleton, joint: usize, turn: DQuat) {
+    pub(super) fn turn(&mut self, hang: &Hang, joint: usize, turn: DQuat) {
         let at = self.position(joint);
         let about = DMat4::from_translation(at) * DMat4::from_quat(turn) * DMat4::from_translation(-at);
-        for (model, below) in self.models.iter_mut().zip(skeleton.below(joint)) {
+        for (model, below) in self.models.iter_mut().zip(hang.below(joint)) {
             if below {
                 *model = about * *model;
             }

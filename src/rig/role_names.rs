@@ -1,6 +1,7 @@
 //! Roles from names, confirmed by the hierarchy.
 
 use super::raw::RawSkeleton;
+use super::role_geometry::roles_from_geometry;
 use super::role_words::{Guess, Part, guess};
 use super::roles::{Digit, Limb, Role, RoleMap, Side};
 
@@ -65,6 +66,18 @@ pub fn roles_from_names(skeleton: &RawSkeleton) -> RoleProposal {
         finder.twists(side);
     }
     finder.out
+}
+
+/// Humanoid roles by names, or where names say nothing of two legs and a trunk, by shape alone.
+pub fn propose_roles(skeleton: &RawSkeleton) -> RoleProposal {
+    let named = roles_from_names(skeleton);
+    let limbs = [Role::Thigh, Role::UpperArm].map(|role| Side::BOTH.map(role)).concat();
+    let found = limbs.into_iter().filter(|&role| named.map.joint(role).is_some()).count();
+    if found >= 2 {
+        return named;
+    }
+    let shaped = roles_from_geometry(skeleton);
+    if shaped.map.is_empty() { named } else { shaped }
 }
 
 /// No body has more joints of one kind on one side; bounds the search on files that do.
@@ -250,6 +263,9 @@ impl<'a> Finder<'a> {
         for (joint, index) in chain.into_iter().zip(0_u8..) {
             self.set(Role::Spine(index), Some(joint), Confidence::Confirmed);
         }
+        if necks.is_empty() && head.is_none() {
+            self.run_on();
+        }
         let chain = necks.iter().copied().filter(|&neck| head.is_none_or(|head| self.below(head, neck)));
         for (joint, index) in chain.collect::<Vec<_>>().into_iter().zip(0_u8..) {
             self.set(Role::Neck(index), Some(joint), Confidence::Confirmed);
@@ -259,6 +275,29 @@ impl<'a> Finder<'a> {
                 if hangs_on_map(self, head) { Confidence::Confirmed } else { Confidence::NameOnly };
             self.set(Role::Head, Some(head), confidence);
         }
+    }
+
+    /// Some rigs let one spine run on through neck and head: what is above the joint that the arms hang on is not spine.
+    fn run_on(&mut self) {
+        let spine = self.out.map.spine();
+        let arms = Side::BOTH.map(|side| {
+            let map = &self.out.map;
+            map.joint(Role::Clavicle(side)).or_else(|| map.joint(Role::UpperArm(side)))
+        });
+        let [Some(left), Some(right)] = arms else { return };
+        let carries = |&joint: &u16| self.below(left, joint) && self.below(right, joint);
+        let Some(chest) = spine.iter().rposition(carries) else { return };
+        let Some((&head, necks)) = spine[chest + 1..].split_last() else { return };
+        let moved = spine[chest + 1..].to_vec();
+        self.out.report.findings.retain(|finding| !moved.contains(&finding.joint));
+        for (&joint, index) in necks.iter().zip(0_u8..) {
+            self.out.map.set(Role::Neck(index), joint);
+            let confidence = Confidence::PlaceOnly;
+            self.out.report.findings.push(RoleFinding { role: Role::Neck(index), joint, confidence });
+        }
+        self.out.map.set(Role::Head, head);
+        let confidence = Confidence::PlaceOnly;
+        self.out.report.findings.push(RoleFinding { role: Role::Head, joint: head, confidence });
     }
 
     fn fingers(&mut self, side: Side) {

@@ -16,6 +16,15 @@ pub enum Side {
 impl Side {
     /// Both, left first.
     pub const BOTH: [Self; 2] = [Self::Left, Self::Right];
+
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Left => Self::Right,
+            Self::Right => Self::Left,
+        }
+    }
 }
 
 /// One of the five digits of a hand.
@@ -66,6 +75,26 @@ pub enum Role {
     Toe(Side),
     /// Twist helper along the thigh, shin, upper arm or forearm, 0 nearest the parent.
     Twist(Side, Limb, u8),
+}
+
+impl Role {
+    /// The same part of the other side; itself in the middle.
+    #[must_use]
+    pub fn other_side(self) -> Self {
+        match self {
+            Self::Clavicle(s) => Self::Clavicle(s.other()),
+            Self::UpperArm(s) => Self::UpperArm(s.other()),
+            Self::Forearm(s) => Self::Forearm(s.other()),
+            Self::Hand(s) => Self::Hand(s.other()),
+            Self::Finger(s, digit, i) => Self::Finger(s.other(), digit, i),
+            Self::Thigh(s) => Self::Thigh(s.other()),
+            Self::Shin(s) => Self::Shin(s.other()),
+            Self::Foot(s) => Self::Foot(s.other()),
+            Self::Toe(s) => Self::Toe(s.other()),
+            Self::Twist(s, limb, i) => Self::Twist(s.other(), limb, i),
+            Self::Hips | Self::Spine(_) | Self::Neck(_) | Self::Head => self,
+        }
+    }
 }
 
 /// A limb segment that twist joints share.
@@ -131,6 +160,11 @@ impl RoleMap {
         self.pairs.retain(|&(r, j)| r != role && j != joint);
         let at = self.pairs.partition_point(|&(r, _)| r < role);
         self.pairs.insert(at, (role, joint));
+    }
+
+    /// Takes the role of `joint` away.
+    pub fn clear(&mut self, joint: u16) {
+        self.pairs.retain(|&(_, j)| j != joint);
     }
 
     /// The joint that plays `role`.

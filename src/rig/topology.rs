@@ -1,5 +1,6 @@
 //! Topologies: which joints there are, in which order, and which of them form legs.
 
+use super::hang::Hang;
 use super::{RawSkeleton, Role, RoleMap, Side};
 use crate::error::BuildError;
 
@@ -58,18 +59,19 @@ impl Topology {
         let count = skeleton.joints.len();
         roles.validate(count)?;
         let role = roles.by_joint(count);
+        let hang = Hang::of(skeleton, roles);
         // Parents come first: from the last joint on, each tells its parent that it carries the body.
         let mut carries: Vec<bool> = role
             .iter()
             .map(|role| role.is_some_and(|role| !matches!(role, Role::Finger(..) | Role::Twist(..))))
             .collect();
-        for joint in (0..count).rev() {
-            if let Some(parent) = skeleton.parent(joint) {
+        for &joint in hang.order().iter().rev() {
+            if let Some(parent) = hang.parent(joint) {
                 carries[parent] |= carries[joint];
             }
         }
         let mut levels = vec![0u8; count];
-        for index in 0..count {
+        for &index in hang.order() {
             let own = match role[index] {
                 Some(Role::Finger(..)) => 2,
                 Some(Role::Twist(..)) => 1,
@@ -79,10 +81,10 @@ impl Topology {
                 None if carries[index] => 0,
                 None => 1,
             };
-            let parent = skeleton.parent(index).map_or(0, |parent| levels[parent]);
+            let parent = hang.parent(index).map_or(0, |parent| levels[parent]);
             levels[index] = own.max(parent);
         }
-        let mut order: Vec<u16> = (0..count as u16).collect();
+        let mut order: Vec<u16> = hang.order().iter().map(|&joint| joint as u16).collect();
         order.sort_by_key(|&joint| levels[usize::from(joint)]);
         let mut position = vec![0u16; count];
         for (at, &joint) in order.iter().enumerate() {
@@ -98,9 +100,7 @@ impl Topology {
         let parents: Vec<u16> = order
             .iter()
             .map(|&joint| {
-                skeleton.joints[usize::from(joint)]
-                    .parent
-                    .map_or(NO_PARENT, |parent| position[usize::from(parent)])
+                hang.parent(joint.into()).map_or(NO_PARENT, |parent| position[parent])
             })
             .collect();
         let pelvis = position[usize::from(carrier(skeleton, roles))];

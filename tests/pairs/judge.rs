@@ -10,10 +10,10 @@ use crate::data;
 /// Frames that are looked at, at most.
 const FRAMES: usize = 150;
 
-/// Joint positions of every frame, and the number of frames of the whole clip.
+/// Joint positions of every frame.
 pub type Poses = Vec<Vec<DVec3>>;
 
-/// The frames of a clip that are looked at: all, or the first half minute of each hour.
+/// How many frames of a clip are looked at: the first ones.
 pub fn frames(keys: usize) -> usize {
     keys.min(FRAMES)
 }
@@ -95,6 +95,8 @@ pub struct Verdict {
     /// Of the hips' horizontal path; `None` for clips that stay in place.
     pub path_ratio: Option<f64>,
     pub leg_ratio: f64,
+    /// Mean height of what carries the body, over what the leg ratio makes of the source's.
+    pub height_ratio: f64,
     /// Largest change of a bone's length, metres.
     pub bone: f64,
 }
@@ -153,10 +155,22 @@ fn degrees(a: DVec3, b: DVec3) -> f64 {
     a.cross(b).length().atan2(a.dot(b)).to_degrees()
 }
 
-pub fn judge(
-    source: (&Body, &RawClip, &Poses),
-    target: (&Body, &Rig, &Poses),
-) -> Verdict {
+/// What carries the body: the lowest joint that legs and head hang on. In some rigs the joint called hips hangs beside
+/// the legs on it.
+fn carrier(body: &Body) -> usize {
+    let skeleton = &body.imported.character.skeleton;
+    let up = |place| {
+        let joint = body.joint(place).expect("legs and hips");
+        std::iter::successors(Some(joint), |&at| skeleton.joints[at].parent.map(usize::from))
+            .collect::<Vec<_>>()
+    };
+    let others = [Place::Thigh(1), Place::Hips].map(up);
+    let mut above = up(Place::Thigh(0)).into_iter();
+    above.find(|joint| others.iter().all(|other| other.contains(joint))).expect("one body")
+}
+
+/// Compares all frames.
+pub fn judge(source: (&Body, &RawClip, &Poses), target: (&Body, &Rig, &Poses)) -> Verdict {
     let (source, clip, source_poses) = source;
     let (target, rig, target_poses) = target;
     let still = DQuat::IDENTITY;
@@ -184,7 +198,8 @@ pub fn judge(
                 if let (Some(s), Some(t)) = (a.direction(frame, limb, side), b.direction(frame, limb, side)) {
                     verdict.direction[limb].add(degrees(s, t));
                     if let (Some(before), Some(now)) = (frame.checked_sub(1), Some(s))
-                        && let (Some(s0), Some(t0)) = (a.direction(before, limb, side), b.direction(before, limb, side))
+                        && let (Some(s0), Some(t0)) =
+                            (a.direction(before, limb, side), b.direction(before, limb, side))
                         && degrees(t0, t) > degrees(s0, now) + FLIP
                     {
                         verdict.flips += 1;
@@ -195,7 +210,8 @@ pub fn judge(
                 if let (Some(s), Some(t)) = (a.hinge(frame, hinge, side), b.hinge(frame, hinge, side)) {
                     verdict.roll[hinge].add(degrees(s, t));
                     if let Some(before) = frame.checked_sub(1)
-                        && let (Some(s0), Some(t0)) = (a.hinge(before, hinge, side), b.hinge(before, hinge, side))
+                        && let (Some(s0), Some(t0)) =
+                            (a.hinge(before, hinge, side), b.hinge(before, hinge, side))
                         && degrees(t0, t) > degrees(s0, s) + FLIP
                     {
                         verdict.flips += 1;
@@ -205,13 +221,24 @@ pub fn judge(
         }
     }
     let path = |body: &Body, poses: &Poses| {
-        let hips = body.joint(Place::Hips).expect("hips");
-        poses.windows(2).map(|pair| ((pair[1][hips] - pair[0][hips]) * DVec3::new(1.0, 0.0, 1.0)).length()).sum::<f64>()
+        let hips = carrier(body);
+        poses
+            .windows(2)
+            .map(|pair| ((pair[1][hips] - pair[0][hips]) * DVec3::new(1.0, 0.0, 1.0)).length())
+            .sum::<f64>()
     };
     let (source_path, target_path) = (path(source, source_poses), path(target, target_poses));
     if source_path > 0.2 * source.leg {
         verdict.path_ratio = Some(target_path / source_path);
     }
+    let height = |body: &Body, poses: &Poses| {
+        let hips = carrier(body);
+        let mean = poses.iter().map(|pose| pose[hips].y).sum::<f64>() / poses.len() as f64;
+        (mean, body.reference.position(hips).y)
+    };
+    let ((source_mean, source_rest), (mean, rest)) =
+        (height(source, source_poses), height(target, target_poses));
+    verdict.height_ratio = mean / (rest + verdict.leg_ratio * (source_mean - source_rest));
     // Bones of the file, wherever the map has put their ends.
     let order = rig.order();
     let skeleton = &target.imported.character.skeleton;

@@ -84,6 +84,7 @@ fn clips_of_many_sources_on_every_humanoid() {
             if full {
                 println!("{file} {name} -> {} {}", target.file, line(&verdict));
             }
+            hold_floors(&verdict, &format!("{file} {name} -> {}", target.file));
             join(&mut of_source, &verdict);
             join(total, &verdict);
             pairs += 1;
@@ -93,7 +94,35 @@ fn clips_of_many_sources_on_every_humanoid() {
     for (target, total) in bodies.iter().zip(&by_target) {
         println!("TARGET {} {:?}: {}", target.file, target.counts, line(total));
     }
-    println!("{pairs} pairs");
+    assert!(pairs > 900, "{pairs}");
+    let mut palms = Angles::default();
+    by_target.iter().for_each(|total| palms.join(&total.roll[2]));
+    assert!(palms.mean() <= 5.0, "palms: {}", palms.mean());
+    println!("{pairs} pairs, palms {:.2} degrees off", palms.mean());
+}
+
+/// What retargeting must reach before contacts are looked at.
+fn hold_floors(verdict: &Verdict, pair: &str) {
+    let mut all = Angles::default();
+    verdict.direction.iter().for_each(|angles| all.join(angles));
+    assert!(all.count > 0, "{pair}: no limb was judged");
+    assert!(all.mean() <= 1.0 && all.max <= 5.0, "{pair}: {}", line(verdict));
+    let (hinges, palms) = verdict.roll.split_at(2);
+    let mut all = Angles::default();
+    hinges.iter().for_each(|angles| all.join(angles));
+    assert!(all.mean() <= 5.0, "{pair}: {}", line(verdict));
+    // Knuckles lie in different arches, so palms are allowed more one by one.
+    assert!(palms[0].mean() <= 12.0, "{pair}: {}", line(verdict));
+    assert_eq!(verdict.flips, 0, "{pair}");
+    assert!(verdict.bone <= 1e-6, "{pair}: {:e}", verdict.bone);
+    assert!((verdict.height_ratio - 1.0).abs() < 1e-3, "{pair}: height {}", verdict.height_ratio);
+    if let Some(ratio) = verdict.path_ratio {
+        assert!(
+            (ratio / verdict.leg_ratio - 1.0).abs() < 1e-3,
+            "{pair}: path {ratio}, legs {}",
+            verdict.leg_ratio
+        );
+    }
 }
 
 fn join(total: &mut Verdict, one: &Verdict) {
@@ -120,6 +149,10 @@ fn line(verdict: &Verdict) -> String {
         let _ = write!(out, " {:.2}/{:.1}", angles.mean(), angles.max);
     }
     let ratio = verdict.path_ratio.map_or("-".into(), |ratio| format!("{ratio:.4}"));
-    let _ = write!(out, " flips {} path {ratio} leg {:.4} bone {:.1e}", verdict.flips, verdict.leg_ratio, verdict.bone);
+    let _ = write!(
+        out,
+        " flips {} path {ratio} leg {:.4} bone {:.1e}",
+        verdict.flips, verdict.leg_ratio, verdict.bone
+    );
     out
 }
