@@ -18,7 +18,8 @@ use crate::rig::{JointKey, NO_PARENT, Topology};
 pub fn mirror(keys: &MotionKeys, topology: &Topology) -> Result<MotionKeys, BuildError> {
     let (joints, count) = (topology.len(), keys.pelvis.len());
     if keys.rotations.len() != count * joints || keys.root.len() != count || keys.contact.len() != count {
-        let reason = "one rotation per joint of the topology and key is needed, and one root and contact per key";
+        let reason =
+            "one rotation per joint of the topology and key is needed, and one root and contact per key";
         return Err(BuildError::Keys { clip: keys.name.clone(), reason });
     }
     let partners: Vec<Option<usize>> = topology.keys().iter().map(|key| partner(key, topology)).collect();
@@ -79,16 +80,15 @@ fn pose_mirrored([x, z, yaw]: [f64; 3]) -> [f64; 3] {
 fn partner(key: &JointKey, topology: &Topology) -> Option<usize> {
     let other = match key {
         JointKey::Role(role) => JointKey::Role(role.other_side()),
-        JointKey::Named(name) => {
-            JointKey::Named(other_side(name).unwrap_or_else(|| name.clone()))
-        }
+        JointKey::Named(name) => JointKey::Named(other_side(name).unwrap_or_else(|| name.clone())),
     };
     topology.find(&other).map(usize::from)
 }
 
 /// A name with its side changed; `None` if it has none.
 fn other_side(name: &str) -> Option<String> {
-    const WORDS: [(&str, &str); 4] = [("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT"), ("lft", "rgt")];
+    const WORDS: [(&str, &str); 4] =
+        [("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT"), ("lft", "rgt")];
     for (left, right) in WORDS {
         for (from, to) in [(left, right), (right, left)] {
             if let Some(at) = name.find(from) {

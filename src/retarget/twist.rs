@@ -10,7 +10,7 @@ use core::f64::consts::{PI, TAU};
 
 use glam::{DQuat, DVec3};
 
-use crate::rig::{Limb, NO_PARENT, RoleMap, Rig, Role, Side, Topology};
+use crate::rig::{Limb, NO_PARENT, Rig, Role, RoleMap, Side, Topology};
 
 /// Parts of a rotation as `swing * twist`: the swing, and the angle of the twist about the unit vector `axis`, radians in
 /// (-pi, pi]. A half turn across the axis has no twist that can be told; it counts as none.
@@ -99,11 +99,11 @@ impl Shared {
         let (swing, own) = swing_twist((base.inverse() * model[self.segment]).normalize(), self.axis);
         if self.distal {
             model[self.segment] = base * swing;
-            let (_, turned) = swing_twist((model[self.segment].inverse() * model[self.end]).normalize(), self.axis);
+            let (_, turned) =
+                swing_twist((model[self.segment].inverse() * model[self.end]).normalize(), self.axis);
             self.last = nearest(turned, self.last);
             for &(helper, place) in &self.helpers {
-                model[helper] =
-                    model[self.segment] * DQuat::from_axis_angle(self.axis, place * self.last);
+                model[helper] = model[self.segment] * DQuat::from_axis_angle(self.axis, place * self.last);
             }
         } else {
             self.last = nearest(own, self.last);

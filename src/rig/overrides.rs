@@ -34,7 +34,9 @@ pub enum OverrideError {
         reason: String,
     },
     /// A word that is no role.
-    #[error("\"{0}\" is no role; roles are spelled like hips, spine.0, left.upper_arm, right.index.2, left.forearm_twist.0")]
+    #[error(
+        "\"{0}\" is no role; roles are spelled like hips, spine.0, left.upper_arm, right.index.2, left.forearm_twist.0"
+    )]
     Role(String),
     /// A joint that is not there.
     #[error("the skeleton has no joint \"{0}\"")]
@@ -180,7 +182,9 @@ fn next(role: Role, roles: &RoleMap) -> Option<usize> {
         Role::Neck(i) => vec![Role::Neck(i.saturating_add(1)), Role::Head],
         Role::Clavicle(s) => vec![Role::UpperArm(s)],
         Role::UpperArm(s) => vec![Role::Forearm(s)],
-        Role::Forearm(s) => vec![Role::Hand(s), Role::Finger(s, Digit::Middle, 0), Role::Finger(s, Digit::Index, 0)],
+        Role::Forearm(s) => {
+            vec![Role::Hand(s), Role::Finger(s, Digit::Middle, 0), Role::Finger(s, Digit::Index, 0)]
+        }
         Role::Hand(s) => {
             [Digit::Middle, Digit::Index, Digit::Ring].map(|digit| Role::Finger(s, digit, 0)).to_vec()
         }
@@ -217,9 +221,8 @@ fn parse(text: &str) -> Option<Role> {
             };
         }
     };
-    let digit = |word: &str| {
-        Digit::ALL.into_iter().find(|digit| format!("{digit:?}").eq_ignore_ascii_case(word))
-    };
+    let digit =
+        |word: &str| Digit::ALL.into_iter().find(|digit| format!("{digit:?}").eq_ignore_ascii_case(word));
     Some(match &words[1..] {
         ["clavicle"] => Role::Clavicle(side),
         ["upper_arm"] => Role::UpperArm(side),
@@ -246,7 +249,13 @@ mod tests {
     fn roles_are_read_as_they_are_printed() {
         let mut roles = vec![Role::Hips, Role::Head, Role::Spine(3), Role::Neck(1)];
         for s in Side::BOTH {
-            roles.extend([Role::Clavicle(s), Role::UpperArm(s), Role::Forearm(s), Role::Hand(s), Role::Thigh(s)]);
+            roles.extend([
+                Role::Clavicle(s),
+                Role::UpperArm(s),
+                Role::Forearm(s),
+                Role::Hand(s),
+                Role::Thigh(s),
+            ]);
             roles.extend([Role::Shin(s), Role::Foot(s), Role::Toe(s)]);
             roles.extend(Digit::ALL.map(|digit| Role::Finger(s, digit, 2)));
             let limbs = [Limb::Thigh, Limb::Shin, Limb::UpperArm, Limb::Forearm];

@@ -357,7 +357,8 @@ mod tests {
     #[test]
     fn a_trunk_across_its_limbs_is_no_body() {
         // Arms as forelegs: the trunk turned down to lie along +Z, all four limbs down.
-        let mut joints = vec![(None, [0.0, 0.8, -0.5]), (Some(0), [0.0, 0.85, 0.5]), (Some(1), [0.0, 1.0, 0.8])];
+        let mut joints =
+            vec![(None, [0.0, 0.8, -0.5]), (Some(0), [0.0, 0.85, 0.5]), (Some(1), [0.0, 1.0, 0.8])];
         for (base, z) in [(0, -0.5), (1, 0.5)] {
             for x in [-0.15, 0.15] {
                 let first = joints.len() as u16;

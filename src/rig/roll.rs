@@ -32,7 +32,8 @@ pub(super) fn hinges(
         ([Role::UpperArm(side), Role::Forearm(side), Role::Hand(side)], elbow),
     ];
     for (limb, normal) in limbs {
-        let [Some(upper), Some(lower), Some(end)] = limb.map(|role| roles.joint(role).map(usize::from)) else {
+        let [Some(upper), Some(lower), Some(end)] = limb.map(|role| roles.joint(role).map(usize::from))
+        else {
             continue;
         };
         if !hang.is_below(lower, upper) || !hang.is_below(end, lower) {
@@ -60,11 +61,9 @@ pub(super) fn hinges(
 pub(super) fn palm(pose: &mut ReferencePose, hang: &Hang, roles: &RoleMap, side: Side) {
     let find = |role| roles.joint(role).map(usize::from);
     let finger = |digit| find(Role::Finger(side, digit, 0));
-    let (Some(hand), Some(index), Some(little)) = (
-        find(Role::Hand(side)),
-        finger(Digit::Index),
-        finger(Digit::Little).or_else(|| finger(Digit::Ring)),
-    ) else {
+    let (Some(hand), Some(index), Some(little)) =
+        (find(Role::Hand(side)), finger(Digit::Index), finger(Digit::Little).or_else(|| finger(Digit::Ring)))
+    else {
         return;
     };
     if !hang.is_below(index, hand) || !hang.is_below(little, hand) {

@@ -99,9 +99,7 @@ impl Topology {
             .collect();
         let parents: Vec<u16> = order
             .iter()
-            .map(|&joint| {
-                hang.parent(joint.into()).map_or(NO_PARENT, |parent| position[parent])
-            })
+            .map(|&joint| hang.parent(joint.into()).map_or(NO_PARENT, |parent| position[parent]))
             .collect();
         let pelvis = position[usize::from(carrier(skeleton, roles))];
         let legs = legs(roles, &position, &parents, pelvis);
