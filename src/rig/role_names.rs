@@ -1,6 +1,7 @@
 //! Roles from names, confirmed by the hierarchy.
 
 use super::raw::RawSkeleton;
+use super::role_confirm::{RoleDoubt, confirm};
 use super::role_geometry::roles_from_geometry;
 use super::role_words::{Guess, Part, guess};
 use super::roles::{Digit, Limb, Role, RoleMap, Side};
@@ -32,6 +33,9 @@ pub struct RoleFinding {
 pub struct RoleReport {
     /// In the order they were found.
     pub findings: Vec<RoleFinding>,
+    /// What shape and reference axes have against the roles by name. Where that was too much and the shape gave a whole
+    /// body, the findings are those by shape, and these are why.
+    pub doubts: Vec<RoleDoubt>,
 }
 
 impl RoleReport {
@@ -68,16 +72,22 @@ pub fn roles_from_names(skeleton: &RawSkeleton) -> RoleProposal {
     finder.out
 }
 
-/// Humanoid roles by names, or where names say nothing of two legs and a trunk, by shape alone.
+/// Humanoid roles by names, confirmed by shape and reference axes; by shape alone where names say nothing of limbs, or
+/// what the shape contradicts.
 pub fn propose_roles(skeleton: &RawSkeleton) -> RoleProposal {
-    let named = roles_from_names(skeleton);
+    let mut named = roles_from_names(skeleton);
+    confirm(skeleton, &mut named);
     let limbs = [Role::Thigh, Role::UpperArm].map(|role| Side::BOTH.map(role)).concat();
     let found = limbs.into_iter().filter(|&role| named.map.joint(role).is_some()).count();
-    if found >= 2 {
+    if found >= 2 && !named.report.doubts.iter().any(|doubt| doubt.reason.grave()) {
         return named;
     }
-    let shaped = roles_from_geometry(skeleton);
-    if shaped.map.is_empty() { named } else { shaped }
+    let mut shaped = roles_from_geometry(skeleton);
+    if shaped.map.is_empty() {
+        return named;
+    }
+    shaped.report.doubts = named.report.doubts;
+    shaped
 }
 
 /// No body has more joints of one kind on one side; bounds the search on files that do.
