@@ -160,12 +160,11 @@ fn degrees(a: DVec3, b: DVec3) -> f64 {
 fn carrier(body: &Body) -> usize {
     let skeleton = &body.imported.character.skeleton;
     let up = |place| {
-        let joint = body.joint(place).expect("legs and hips");
-        std::iter::successors(Some(joint), |&at| skeleton.joints[at].parent.map(usize::from))
-            .collect::<Vec<_>>()
+        let above = |&at: &usize| skeleton.joints[at].parent.map(usize::from);
+        body.joint(place).map(|joint| std::iter::successors(Some(joint), above).collect::<Vec<_>>())
     };
-    let others = [Place::Thigh(1), Place::Hips].map(up);
-    let mut above = up(Place::Thigh(0)).into_iter();
+    let others: Vec<_> = [Place::Thigh(1), Place::Hips, Place::Head].into_iter().filter_map(up).collect();
+    let mut above = up(Place::Thigh(0)).expect("a leg").into_iter();
     above.find(|joint| others.iter().all(|other| other.contains(joint))).expect("one body")
 }
 
