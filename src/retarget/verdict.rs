@@ -7,7 +7,7 @@
 use glam::{DMat4, DVec3};
 use serde::{Deserialize, Serialize};
 
-use crate::clip::{RawClip, RootSource};
+use crate::clip::{JointTracks, RawClip, RootSource};
 use crate::rig::{Digit, RawSkeleton, ReferencePose, Role, RoleMap, Side, carrier, leg_length};
 
 /// A clip on a skeleton.
@@ -297,7 +297,10 @@ impl<'a> Film<'a> {
         let mut worst = 0.0f64;
         for (joint, raw) in skeleton.joints.iter().enumerate() {
             let Some(parent) = raw.parent.map(usize::from) else { continue };
+            // A foot that is a goal beside its leg is put to the shin's end by the clip.
+            let put = |track: &JointTracks| usize::from(track.joint) == joint && track.translation.is_some();
             let carried = joint == usize::from(pelvis)
+                || clip.tracks.iter().any(put)
                 || clip.root == RootSource::Joint(joint as u16)
                 || skeleton.is_below(pelvis.into(), joint);
             let length = rest[joint].distance(rest[parent]);
