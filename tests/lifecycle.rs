@@ -52,7 +52,7 @@ fn bodies(crowd: &mut Crowd) -> Vec<(RigId, [ClipId; 2])> {
     let mut bodies = Vec::new();
     for kind in [RigKind::ALL[0], RigKind::ALL[1]] {
         for at in 0..6 {
-            let plan = [BodyPlan::adult(), BodyPlan::child(), BodyPlan::tall()][at % 3].clone();
+            let plan = [BodyPlan::adult(), BodyPlan::child(), BodyPlan::tall()][at % 3];
             let built = content::character(kind, &plan);
             let rig = Rig::build(&built.rig_source()).expect("rig");
             let reference = built.reference();

@@ -134,7 +134,7 @@ fn who_is_not_seen_goes_on_and_has_a_pose_in_the_frame_in_which_it_is_seen() {
     let tier = |at: usize| [Tier::Near, Tier::Mid, Tier::Far][at % 3];
     let handles: Vec<Handle> = (0..60).map(|at| world.spawn(at, tier(at))).collect();
     (0..60).for_each(|at| assert_eq!(twin.spawn(at, tier(at)), handles[at]));
-    let seen = |at: usize, number: usize| at % 5 == 0 || (number / 7 + at) % 4 != 1;
+    let seen = |at: usize, number: usize| at.is_multiple_of(5) || (number / 7 + at) % 4 != 1;
     for number in 0..60 {
         let mut bits = [0u64; 1];
         (0..60).filter(|&at| seen(at, number)).for_each(|at| bits[0] |= 1 << handles[at].index());

@@ -235,7 +235,7 @@ impl PackedSkin {
         // Padding repeats the last entry, so that whole lines can be written.
         let (batch, _) = format.batch();
         if let Some(&last) = entries.last() {
-            while entries.len() % batch != 0 {
+            while !entries.len().is_multiple_of(batch) {
                 entries.push(last);
             }
         }

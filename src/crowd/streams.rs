@@ -100,6 +100,7 @@ struct Cell {
 }
 
 impl Cell {
+    #[allow(clippy::declare_interior_mutable_const, reason = "copied into each new place")]
     const EMPTY: Self = Self { map: NOBODY, pose: 0, travels: false, root: root::Place::NOWHERE };
 }
 
@@ -303,7 +304,7 @@ impl StreamTable {
 }
 
 /// Fills lanes without a run with that of another.
-fn repeat<'a>(runs: &mut [&'a [[f32; 4]]; BLOCK], there: u16) {
+fn repeat(runs: &mut [&[[f32; 4]]; BLOCK], there: u16) {
     if there != 0 && there != u16::MAX {
         let some = runs[there.trailing_zeros() as usize];
         lanes_of(!there).for_each(|lane| runs[lane] = some);

@@ -248,10 +248,10 @@ impl<'a> Finder<'a> {
         };
         self.set(Role::Hips, hips, confidence);
         // Where the spine hangs beside the hips, on what both hang on, that carries the body.
-        let base = hips.and_then(|hips| {
+        let base = hips.map(|hips| {
             let carries = |&base: &u16| spines.iter().any(|&spine| self.below(spine, base));
             let mut bases = std::iter::once(hips).chain(self.parent(hips));
-            Some(bases.find(carries).unwrap_or(hips))
+            bases.find(carries).unwrap_or(hips)
         });
         let above_hips = |joint: u16, finder: &Self| match base {
             Some(base) => finder.below(joint, base),

@@ -136,7 +136,7 @@ impl View<'_> {
         let (upper, lower) =
             (self.direction(frame, 2 * hinge, side)?, self.direction(frame, 2 * hinge + 1, side)?);
         let bent = degrees(upper, lower);
-        let straight = bent < LEAST_BEND || bent > 180.0 - LEAST_BEND;
+        let straight = !(LEAST_BEND..=180.0 - LEAST_BEND).contains(&bent);
         if straight { None } else { upper.cross(lower).try_normalize() }
     }
 

@@ -40,6 +40,7 @@ pub(super) struct Place {
 }
 
 impl Place {
+    #[allow(clippy::declare_interior_mutable_const, reason = "copied into each new place")]
     pub const NOWHERE: Self = Self {
         known: AtomicU32::new(0),
         values: [AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(1f32.to_bits())],
@@ -84,7 +85,7 @@ impl Pose {
         for &joint in &map.to_hips {
             let own = pose.rotations.get(usize::from(joint))?;
             let n: f32 = own.iter().map(|c| c * c).sum();
-            if !((n - 1.0).abs() < crate::crowd::stages::live::LOOSE) {
+            if n.is_nan() || (n - 1.0).abs() >= crate::crowd::stages::live::LOOSE {
                 return None;
             }
             hips = times(hips, *own);
@@ -169,13 +170,13 @@ fn angle([y, w]: [f32; 2]) -> f32 {
     let t2 = t * t;
     let series = [
         0.002_866_225_7,
-        -0.016_165_736_7,
-        0.042_909_613_8,
-        -0.075_289_640_0,
-        0.106_562_639_3,
-        -0.142_088_994_4,
-        0.199_935_508_5,
-        -0.333_331_452_8,
+        -0.016_165_737,
+        0.042_909_615,
+        -0.075_289_64,
+        0.106_562_64,
+        -0.142_089,
+        0.199_935_51,
+        -0.333_331_47,
         1.0,
     ];
     4.0 * t * series.iter().fold(0.0f32, |sum, c| sum * t2 + c)

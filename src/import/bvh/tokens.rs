@@ -112,6 +112,7 @@ impl<R: BufRead> Tokens<R> {
     }
 
     /// Where the word begins; where the text ends, at the end.
+    #[allow(clippy::misnamed_getters, reason = "of the last word, not of the reader")]
     pub(super) fn place(&self) -> Place {
         self.word_place
     }
