@@ -71,15 +71,17 @@ impl Mirror {
         crossing
     }
 
-    /// World to mirror: [`Hero`] and [`Importance`]. To be called when they may have changed; what is not a positive number
+    /// World to mirror: [`Hero`] and [`Importance`] of those that [`read`](Self::read) has found. To be called after it when
+    /// they may have changed; what is not a positive number
     /// counts as 1.
     pub fn read_traits(&mut self, world: &mut hecs::World) {
-        let Self { traits, importance, heroes, .. } = self;
+        let Self { traits, importance, heroes, handles, .. } = self;
         importance.fill(1.0);
         heroes.fill(0);
         for (&Character(handle), own, hero) in traits.query_mut(world) {
             let index = handle.index();
-            if handle == Handle::NONE {
+            // Only of those that were read: another's number is of no character of this crowd, or of one that is gone.
+            if handle == Handle::NONE || handles.get(index) != Some(&handle) {
                 continue;
             }
             if importance.len() <= index {

@@ -32,6 +32,8 @@ pub struct TierChange {
     pub tier: Tier,
     /// Higher first.
     urgency: f32,
+    /// Place in the scene's lists, which need not be by index.
+    at: usize,
 }
 
 /// What came of one round.
@@ -107,6 +109,7 @@ impl TierPolicy {
 
     /// The changes of this frame, `dt` seconds after the last call. Who is asked about counts as having changed over.
     pub fn decide(&mut self, scene: Scene<'_>, viewers: &[Viewer], dt: f32, plan: &Plan) -> &[TierChange] {
+        let dt = if dt.is_finite() { dt.max(0.0) } else { 0.0 };
         self.changes.clear();
         self.stats = TierStats::default();
         if self.states.len() < scene.handles.len() {
@@ -146,7 +149,7 @@ impl TierPolicy {
                 let distance = self.distances[index];
                 let urgency = if wanted < tier { 1.0 / (1.0 + distance) } else { -1.0 / (1.0 + distance) };
                 let urgency = if hero { 2.0 } else { urgency };
-                self.changes.push(TierChange { handle, tier: wanted, urgency });
+                self.changes.push(TierChange { handle, tier: wanted, urgency, at: index });
             }
         }
         let most = self.config.changes;
@@ -160,7 +163,7 @@ impl TierPolicy {
         }
         self.changes.sort_unstable_by_key(|change| change.handle);
         for change in &self.changes {
-            let state = &mut self.states[change.handle.index()];
+            let state = &mut self.states[change.at];
             self.stats.counts[state.tier as usize] -= 1;
             self.stats.counts[change.tier as usize] += 1;
             (state.tier, state.since) = (change.tier, 0.0);

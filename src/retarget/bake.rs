@@ -71,6 +71,9 @@ pub fn bake(
     let mut rotations: Vec<Vec<Quat>> = vec![Vec::with_capacity(count); joints];
     let mut translations: Vec<Vec<Vec3>> = vec![Vec::with_capacity(count); joints];
     let mut models: Vec<(DQuat, DVec3)> = vec![(DQuat::IDENTITY, DVec3::ZERO); joints];
+    let carried: Vec<bool> = (0..joints)
+        .map(|joint| joint == carrier || parents[joint] != NO_PARENT && moved(parents, joint, carrier))
+        .collect();
     for key in 0..count {
         let [x, z, yaw] =
             if travel == TravelOn::Nothing { keys.origin } else { from(keys.origin, keys.root[key]) };
@@ -83,7 +86,7 @@ pub fn bake(
             let g = (above * keys.rotations[key * joints + joint]).normalize();
             since.push(g);
             // From the carrier on everything comes along.
-            let carried = joint == carrier || parent != NO_PARENT && moved(parents, joint, carrier);
+            let carried = carried[joint];
             let rotation =
                 if carried { turn * g * rig.rotations()[joint] } else { g * rig.rotations()[joint] };
             let reference = rig.positions()[joint];

@@ -52,6 +52,7 @@ impl Crowd {
         let all = Reserved::add(&mut self.reserved.characters, self.live, characters);
         self.characters.reserve(all.saturating_sub(self.characters.len()));
         self.free.reserve(all.saturating_sub(self.free.len()));
+        self.refused.reserve(all);
         let used = self.slots.as_lines().len();
         let lines = Reserved::add(&mut self.reserved.lines, used, characters.saturating_mul(length as usize));
         self.slots.reserve(lines, length, all);

@@ -11,6 +11,14 @@ pub(super) struct Refused {
     new: Vec<Handle>,
 }
 
+impl Refused {
+    /// Room for so many characters, so that frames take none.
+    pub fn reserve(&mut self, characters: usize) {
+        self.standing.reserve(characters.saturating_sub(self.standing.len()));
+        self.new.reserve(characters.saturating_sub(self.new.len()));
+    }
+}
+
 impl Crowd {
     /// Characters whose transform in [`Roots::Host`] is invalid since the last frame: they stay where they are. One whose
     /// input stays bad is not told again before a frame could take it.

@@ -135,7 +135,11 @@ fn from_zero(zero: &Zero, joints: &Joints, warnings: &mut Warnings) -> Vrm {
         let range = |range: &ZeroRange| [range.x_range, range.y_range];
         vrm.look_at = Some(VrmLookAt {
             kind: if kind == "BlendShape" { "expression".to_owned() } else { kind.to_lowercase() },
-            offset: xyz(eye.first_person_bone_offset),
+            // Left-handed, as all offsets of VRM 0.x.
+            offset: {
+                let [x, y, z] = xyz(eye.first_person_bone_offset);
+                [x, y, -z]
+            },
             ranges: [
                 range(&eye.look_at_horizontal_inner),
                 range(&eye.look_at_horizontal_outer),
@@ -162,13 +166,17 @@ fn from_zero(zero: &Zero, joints: &Joints, warnings: &mut Warnings) -> Vrm {
         groups.push(own);
     }
     for group in &secondary.bone_groups {
-        let [x, y, z] = xyz(group.gravity_dir);
+        // A direction of the file's world; nothing given is down.
+        let [x, y, z] = match xyz(group.gravity_dir) {
+            [0.0, 0.0, 0.0] => [0.0, -1.0, 0.0],
+            given => given,
+        };
         let swings = group.bones.iter().filter_map(|&node| {
             Some(VrmSpringJoint {
                 joint: joints.of(Some(node))?,
                 radius: group.hit_radius,
                 stiffness: group.stiffiness,
-                gravity: (group.gravity_power, [x, y, -z]),
+                gravity: (group.gravity_power, [x, y, z]),
                 drag: group.drag_force,
             })
         });
