@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..240 {
         // World to crowd. Clips move the roots here, so transforms only tell how far away everybody is.
         mirror.read(&mut world, &crowd);
-        mirror.read_traits(&mut world);
+        mirror.read_traits(&mut world, &crowd);
         policy.update(&mut crowd, mirror.scene(), &[Viewer::at(camera)], DT, &mut Fixed::default(), None);
         // The host's own culling; here, a camera that looks along +Z.
         visible.fill(0);

@@ -134,7 +134,7 @@ fn heroes_and_importance_reach_the_policy_whatever_the_archetype() {
     world.spawn((Character(handles[4]), WorldTransform::IDENTITY));
     let mut mirror = Mirror::default();
     mirror.read(&mut world, &crowd);
-    mirror.read_traits(&mut world);
+    mirror.read_traits(&mut world, &crowd);
     let scene = mirror.scene();
     assert!(scene.is_hero(69) && !scene.is_hero(3) && !scene.is_hero(4));
     assert_eq!([3, 4, 69].map(|index| scene.importance[index]), [0.5, 1.0, 2.5]);

@@ -71,17 +71,17 @@ impl Mirror {
         crossing
     }
 
-    /// World to mirror: [`Hero`] and [`Importance`] of those that [`read`](Self::read) has found. To be called after it when
-    /// they may have changed; what is not a positive number
+    /// World to mirror: [`Hero`] and [`Importance`] of those that live. To be called when they may have
+    /// changed; what is not a positive number
     /// counts as 1.
-    pub fn read_traits(&mut self, world: &mut hecs::World) {
-        let Self { traits, importance, heroes, handles, .. } = self;
+    pub fn read_traits(&mut self, world: &mut hecs::World, crowd: &Crowd) {
+        let Self { traits, importance, heroes, .. } = self;
         importance.fill(1.0);
         heroes.fill(0);
         for (&Character(handle), own, hero) in traits.query_mut(world) {
             let index = handle.index();
-            // Only of those that were read: another's number is of no character of this crowd, or of one that is gone.
-            if handle == Handle::NONE || handles.get(index) != Some(&handle) {
+            // Another's number may be any; that of one that is gone may be a newborn's.
+            if !crowd.is_live(handle) {
                 continue;
             }
             if importance.len() <= index {
