@@ -104,7 +104,11 @@ pub fn warn(text: impl fmt::Display) {
 
 /// Prints one JSON document to stdout.
 pub fn print_json<T: Serialize>(value: &T) {
-    say(serde_json::to_string_pretty(value).expect("plain data serialises"));
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => say(text),
+        // A path that is no text, say.
+        Err(error) => say(serde_json::json!({ "error": error.to_string() })),
+    }
 }
 
 /// Reports a failure: words on stderr, and with `json` a document on stdout all the same.

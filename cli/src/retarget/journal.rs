@@ -14,11 +14,12 @@ use crate::output::Failure;
 /// One source file that is done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    pub source: PathBuf,
+    /// Paths as text: names that are none are told as well as they can be.
+    pub source: String,
     /// Hash of the source, the target and the options.
     pub key: String,
     /// `None` where nothing was to be written or it failed.
-    pub output: Option<PathBuf>,
+    pub output: Option<String>,
     pub clips: Vec<Verdict>,
     pub error: Option<String>,
     /// Read from the journal.
@@ -30,7 +31,7 @@ pub struct Entry {
 pub struct Journal {
     path: PathBuf,
     file: Mutex<File>,
-    done: HashMap<PathBuf, Entry>,
+    done: HashMap<String, Entry>,
 }
 
 impl Journal {
@@ -68,9 +69,9 @@ impl Journal {
     }
 
     /// The entry of a source, if it was made from the same and its output is there.
-    pub fn find(&self, source: &Path, key: &str) -> Option<Entry> {
+    pub fn find(&self, source: &str, key: &str) -> Option<Entry> {
         let entry = self.done.get(source).filter(|entry| entry.key == key && entry.error.is_none())?;
-        entry.output.as_deref().is_none_or(Path::exists).then(|| entry.clone())
+        entry.output.as_deref().is_none_or(|output| Path::new(output).exists()).then(|| entry.clone())
     }
 
     /// Adds a line.

@@ -40,15 +40,15 @@ pub struct SourceFile {
 
 #[derive(Serialize)]
 struct Row<'a> {
-    file: &'a Path,
-    output: Option<&'a Path>,
+    file: &'a str,
+    output: Option<&'a str>,
     #[serde(flatten)]
     verdict: &'a Verdict,
 }
 
 #[derive(Serialize)]
 struct Failed<'a> {
-    file: &'a Path,
+    file: &'a str,
     error: &'a str,
 }
 
@@ -261,11 +261,11 @@ fn show(entries: &[Entry], speed: Option<f64>, json: bool) {
     output::say(rows);
     for entry in entries {
         if let Some(error) = &entry.error {
-            output::warn(format!("{}: {}", entry.source.display(), output::printable(error)));
+            output::warn(format!("{}: {}", output::printable(&entry.source), output::printable(error)));
         }
         for clip in entry.clips.iter().filter(|clip| clip.verdict != Grade::Good) {
             let reasons = output::printable(&clip.reasons.join("; "));
-            output::say(format!("{}, {:?}: {reasons}", entry.source.display(), clip.clip));
+            output::say(format!("{}, {:?}: {reasons}", output::printable(&entry.source), clip.clip));
         }
     }
     if skipped > 0 {

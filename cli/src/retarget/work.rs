@@ -73,7 +73,7 @@ pub fn all(
 
 fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<Entry, Failure> {
     let mut entry = Entry {
-        source: file.path.clone(),
+        source: file.path.to_string_lossy().into_owned(),
         key: String::new(),
         output: None,
         clips: Vec::new(),
@@ -88,14 +88,15 @@ fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<
         }
     };
     entry.key = key(plan, file, &bytes);
-    if let Some(before) = journal.and_then(|journal| journal.find(&file.path, &entry.key)) {
+    if let Some(before) = journal.and_then(|journal| journal.find(&entry.source, &entry.key)) {
         return Ok(before);
     }
     match convert(plan, file) {
         Ok((clips, verdicts)) => {
             entry.clips = verdicts;
             if let Some(folder) = plan.output {
-                entry.output = write(plan, folder, file, &clips, &mut entry.error)?;
+                let output = write(plan, folder, file, &clips, &mut entry.error)?;
+                entry.output = output.map(|path| path.to_string_lossy().into_owned());
             }
         }
         Err(error) => entry.error = Some(error),
@@ -180,9 +181,16 @@ fn write(
             Err(refused) => *error = Some(refused.to_string()),
         },
         ExportFormat::Bvh => {
+            let mut taken = std::collections::BTreeMap::<String, usize>::new();
             for clip in clips {
-                let name: String =
+                let mut name: String =
                     clip.name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+                // Two names that are the same as file names.
+                let count = taken.entry(name.to_lowercase()).or_default();
+                *count += 1;
+                if *count > 1 {
+                    name = format!("{name}-{count}");
+                }
                 let path = if clips.len() == 1 { base.clone() } else { base.join(name) };
                 match export::bvh::write(&plan.target.character.skeleton, clip, 60.0) {
                     Ok(text) => outputs.push((ending(&path, "bvh"), text.into_bytes())),
