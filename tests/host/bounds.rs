@@ -118,3 +118,15 @@ fn boxes_follow_clips_rigs_and_places() {
     assert!(crowd.set_padding(rig_id, f32::NAN).is_err() && crowd.set_padding(rig_id, -1.0).is_err());
     assert!(crowd.posed_bounds(handles[6], &[f32::NAN]).is_err());
 }
+
+/// A layer is over something, if only the reference pose.
+#[test]
+fn a_layer_alone_is_not_all_of_a_body() {
+    let mut crowd = Crowd::new(CrowdConfig::default());
+    let bodies = three(&mut crowd);
+    let body = &bodies[0];
+    let handle = crowd.spawn(body.rig, 0, WorldTransform::IDENTITY, &[]).unwrap();
+    let bare = crowd.bounds(handle).unwrap();
+    crowd.set_layers(handle, &[Layer { weight: 0.5, ..Layer::new(body.clips[2]) }]).unwrap();
+    assert!(crowd.bounds(handle).unwrap().contains(&bare));
+}
