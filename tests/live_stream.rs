@@ -697,13 +697,3 @@ fn small_steps_of_a_stream_far_away_are_not_lost() {
     let moved = f64::from(crowd.transform(handle).expect("alive").position[0]) - 1000.0;
     assert!((moved - way).abs() < 2e-4, "{moved} m, not {way}");
 }
-
-#[test]
-fn whoever_follows_a_stream_is_in_its_box() {
-    let (mut crowd, handle, body, _) = follower(StreamRoot::InPose, WorldTransform::IDENTITY);
-    let pose = body.pose(&mut Rng::new(2), 0.2);
-    let poses = [StreamPose { rotations: &pose, position: [30.0, 2.0, -40.0], contacts: None }];
-    let before = crowd.bounds(handle).expect("alive");
-    crowd.frame(air(&poses), &Serial).expect("frame");
-    assert!(before.contains(&crowd.posed_bounds(handle, &[]).expect("posed")));
-}
