@@ -635,3 +635,65 @@ fn a_stream_shows_what_the_bound_clip_shows() {
     }
     assert!(judged > 500, "{judged}");
 }
+
+fn follower(root: StreamRoot, place: WorldTransform) -> (Crowd, Handle, Body, Arc<LiveMap>) {
+    let mut crowd = crowd(Simd::fastest());
+    let body = Body::of(RigKind::ALL[0], &BodyPlan::adult());
+    let id = crowd.add_rig(body.rig.clone()).expect("rig");
+    let handle = crowd.spawn(id, 0, place, &[]).expect("spawn");
+    let map = body.map_to(&body);
+    follow(&mut crowd, handle, 0, &map, root);
+    (crowd, handle, body, map)
+}
+
+/// Streams are kept by index, which is another's after a restore.
+#[test]
+fn nobody_follows_a_stream_after_a_restore() {
+    let (mut crowd, handle, body, map) = follower(StreamRoot::InPose, WorldTransform::IDENTITY);
+    let snapshot = crowd.snapshot();
+    crowd.restore(&snapshot).expect("restored");
+    assert!(crowd.stream(handle).expect("alive").is_none());
+    let pose = body.pose(&mut Rng::new(4), 0.2);
+    let poses = [StreamPose { rotations: &pose, position: body.hips(), contacts: None }];
+    crowd.frame(air(&poses), &Serial).expect("frame");
+    assert_eq!(crowd.stream_report(), StreamReport::default());
+    follow(&mut crowd, handle, 0, &map, StreamRoot::InPose);
+    crowd.frame(air(&poses), &Serial).expect("frame");
+    assert_eq!(crowd.stream_report().followed, 1);
+}
+
+#[test]
+fn a_map_that_nobody_follows_is_let_go() {
+    let (mut crowd, handle, body, first) = follower(StreamRoot::InPose, WorldTransform::IDENTITY);
+    let mut before = Arc::downgrade(&first);
+    drop(first);
+    for _ in 0..5 {
+        let map = body.map_to(&body);
+        follow(&mut crowd, handle, 0, &map, StreamRoot::InPose);
+        assert!(before.upgrade().is_none(), "the map of before is kept");
+        assert!(Arc::ptr_eq(&crowd.stream(handle).expect("alive").expect("followed").map, &map));
+        before = Arc::downgrade(&map);
+    }
+    crowd.clear_stream(handle).expect("alive");
+    assert!(before.upgrade().is_none());
+}
+
+/// A millimetre a frame, a kilometre from the origin, where single precision tells 0.06 mm.
+#[test]
+fn small_steps_of_a_stream_far_away_are_not_lost() {
+    let place = WorldTransform { position: [1000.0, 0.0, -3000.0], ..WorldTransform::IDENTITY };
+    let (mut crowd, handle, body, _) = follower(StreamRoot::Travel, place);
+    let pose = body.pose(&mut Rng::new(1), 0.0);
+    let (steps, step) = (4000, 0.001f32);
+    let mut position = body.hips();
+    let start = position;
+    for _ in 0..=steps {
+        let poses = [StreamPose { rotations: &pose, position, contacts: None }];
+        crowd.frame(air(&poses), &Serial).expect("frame");
+        position[0] += step;
+    }
+    // Source and rig are one body. Its own position is rounded, too.
+    let way = f64::from(position[0] - step - start[0]);
+    let moved = f64::from(crowd.transform(handle).expect("alive").position[0]) - 1000.0;
+    assert!((moved - way).abs() < 2e-4, "{moved} m, not {way}");
+}

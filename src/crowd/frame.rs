@@ -144,8 +144,9 @@ pub(crate) struct RigData {
     pub bounds: RigBounds,
     /// Joints that all slots carry.
     pub kept: Vec<u16>,
-    /// Number of its first skin among those of the topology.
+    /// Number of its first skin among those of the topology, and how many numbers are its own.
     pub first_key: u32,
+    pub keys: u32,
     /// The same for tiers that move fewer joints than there are; empty for the others.
     pub lesser: [Vec<PackedSkin>; TIERS],
 }

@@ -407,8 +407,8 @@ fn rig_data(rig: &Rig, skins: Vec<PackedSkin>, lesser: [Vec<PackedSkin>; TIERS],
     for (out, sole) in soles.iter_mut().zip(rig.soles()) {
         *out = [sole.heel, sole.ball];
     }
-    let offsets = rig.offsets().to_vec();
-    RigData { offsets, soles, skins, lesser, bounds: RigBounds::default(), kept: Vec::new(), first_key }
+    let (offsets, keys) = (rig.offsets().to_vec(), skins.len() as u32);
+    RigData { offsets, soles, skins, lesser, bounds: RigBounds::default(), kept: Vec::new(), first_key, keys }
 }
 
 /// Index of the next of `have` things, which are told apart by 16 bits.

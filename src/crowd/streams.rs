@@ -7,6 +7,7 @@
 mod root;
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::block::Block;
@@ -113,10 +114,21 @@ pub(crate) struct Blocks<'a> {
     pub due: u16,
 }
 
+/// A map and how many characters follow streams through it.
+#[derive(Debug)]
+struct Used {
+    map: Arc<LiveMap>,
+    followers: u32,
+}
+
 /// All characters' streams.
 #[derive(Debug, Default)]
 pub(crate) struct StreamTable {
-    maps: Vec<Arc<LiveMap>>,
+    maps: Vec<Option<Used>>,
+    /// Where maps are, by their address: they live while they are here.
+    places: HashMap<usize, u32>,
+    /// Places of maps that nobody follows any more.
+    unused: Vec<u32>,
     /// By character.
     cells: Vec<Cell>,
     followers: usize,
@@ -124,20 +136,15 @@ pub(crate) struct StreamTable {
 
 impl StreamTable {
     pub fn set(&mut self, character: u32, stream: &Stream) {
+        // Before the old one is let go, which may be the same.
+        let map = self.follow(&stream.map);
         self.clear(character);
-        let map = match self.maps.iter().position(|map| Arc::ptr_eq(map, &stream.map)) {
-            Some(at) => at,
-            None => {
-                self.maps.push(Arc::clone(&stream.map));
-                self.maps.len() - 1
-            }
-        };
         let at = character as usize;
         if self.cells.len() <= at {
             self.cells.resize_with(at + 1, || Cell::EMPTY);
         }
         self.cells[at] = Cell {
-            map: map as u32,
+            map,
             pose: stream.id.0,
             travels: stream.root == StreamRoot::Travel,
             root: root::Place::NOWHERE,
@@ -145,24 +152,63 @@ impl StreamTable {
         self.followers += 1;
     }
 
-    pub fn clear(&mut self, character: u32) {
-        if let Some(cell) = self.cells.get_mut(character as usize)
-            && cell.map != NOBODY
+    /// Place of a map that one character more follows.
+    fn follow(&mut self, map: &Arc<LiveMap>) -> u32 {
+        let address = Arc::as_ptr(map) as usize;
+        if let Some(&at) = self.places.get(&address)
+            && let Some(used) = &mut self.maps[at as usize]
         {
-            *cell = Cell::EMPTY;
-            self.followers -= 1;
+            used.followers += 1;
+            return at;
+        }
+        let at = self.unused.pop().unwrap_or_else(|| {
+            self.maps.push(None);
+            // So that letting all of them go allocates nothing.
+            self.unused.reserve(self.maps.len());
+            self.maps.len() as u32 - 1
+        });
+        self.maps[at as usize] = Some(Used { map: Arc::clone(map), followers: 1 });
+        self.places.insert(address, at);
+        at
+    }
+
+    pub fn clear(&mut self, character: u32) {
+        let Some(cell) = self.cells.get_mut(character as usize).filter(|cell| cell.map != NOBODY) else {
+            return;
+        };
+        let at = core::mem::replace(&mut cell.map, NOBODY);
+        self.followers -= 1;
+        let map = &mut self.maps[at as usize];
+        if let Some(used) = map {
+            used.followers -= 1;
+            if used.followers == 0 {
+                self.places.remove(&(Arc::as_ptr(&used.map) as usize));
+                *map = None;
+                self.unused.push(at);
+            }
+        }
+    }
+
+    /// Nobody follows a stream any more.
+    pub fn clear_all(&mut self) {
+        for character in 0..self.cells.len() {
+            self.clear(character as u32);
         }
     }
 
     pub fn get(&self, character: u32) -> Option<Stream> {
         let cell = self.cell(character)?;
         let root = if cell.travels { StreamRoot::Travel } else { StreamRoot::InPose };
-        Some(Stream { id: StreamId(cell.pose), map: Arc::clone(&self.maps[cell.map as usize]), root })
+        Some(Stream { id: StreamId(cell.pose), map: Arc::clone(self.map(cell)?), root })
     }
 
     /// Registers beyond the joints of a topology that the maps need.
     pub fn temporaries(&self) -> usize {
-        self.maps.iter().map(|map| map.temporaries).max().unwrap_or(0)
+        self.maps.iter().flatten().map(|used| used.map.temporaries).max().unwrap_or(0)
+    }
+
+    fn map(&self, cell: &Cell) -> Option<&Arc<LiveMap>> {
+        self.maps.get(cell.map as usize)?.as_ref().map(|used| &used.map)
     }
 
     fn cell(&self, character: u32) -> Option<&Cell> {
@@ -180,7 +226,7 @@ impl StreamTable {
 
     fn pose<'a>(&self, cell: &Cell, poses: &'a [StreamPose<'a>]) -> Result<&'a StreamPose<'a>, Refusal> {
         let pose = poses.get(cell.pose as usize).ok_or(Refusal::Missing)?;
-        if pose.rotations.len() != self.maps[cell.map as usize].source_joints() {
+        if self.map(cell).is_none_or(|map| pose.rotations.len() != map.source_joints()) {
             return Err(Refusal::Missing);
         }
         // Farther than that single precision is no help to anyone.
@@ -196,10 +242,11 @@ impl StreamTable {
             if let Some(cell) = self.cell(block.characters[lane])
                 && cell.travels
                 && let Ok(pose) = self.pose(cell, poses)
-                && let Some(now) = root::Pose::of(&self.maps[cell.map as usize], pose)
+                && let Some(map) = self.map(cell)
+                && let Some(now) = root::Pose::of(map, pose)
             {
                 let way = cell.root.replace(now);
-                let metres = block.leg.0[lane] * self.maps[cell.map as usize].per_leg;
+                let metres = block.leg.0[lane] * map.per_leg;
                 root::displace(block, lane, way.scaled(metres), moves);
             }
         }
@@ -223,8 +270,8 @@ impl StreamTable {
         let mut left = lanes;
         while left != 0 {
             let first = left.trailing_zeros() as usize;
-            let Some(index) = self.cell(block.characters[first]).map(|cell| cell.map) else { break };
-            let map = &self.maps[index as usize];
+            let Some(cell) = self.cell(block.characters[first]) else { break };
+            let (index, Some(map)) = (cell.map, self.map(cell)) else { break };
             let mut runs: [&[[f32; 4]]; BLOCK] = [&[]; BLOCK];
             let mut back = None;
             let mut own = Row::ZERO;

@@ -167,6 +167,32 @@ impl SlotBuffer {
         Some((buffer, tokens))
     }
 
+    #[cfg(test)]
+    /// Lines that there is room for.
+    pub fn room(&self) -> usize {
+        self.lines.capacity()
+    }
+
+    /// Whether slots of these lengths can be given out one after another; sorts them.
+    pub fn fits(&self, lengths: &mut [u32]) -> bool {
+        lengths.sort_unstable();
+        let mut end = self.lines.len() as u64;
+        for run in lengths.chunk_by(|a, b| a == b) {
+            let free =
+                self.free.iter().find(|(length, _)| *length == run[0]).map_or(0, |(_, firsts)| firsts.len());
+            end += u64::from(run[0]) * run.len().saturating_sub(free) as u64;
+        }
+        end <= u32::MAX.into()
+    }
+
+    /// Makes the room that another buffer has.
+    pub fn reserve_like(&mut self, other: &Self) {
+        self.lines.reserve(other.lines.capacity().saturating_sub(self.lines.len()));
+        for (length, firsts) in &other.free {
+            self.reserve(0, *length, firsts.capacity());
+        }
+    }
+
     /// Everything, free ranges included: what a host uploads.
     pub fn as_lines(&self) -> &[Line] {
         &self.lines
@@ -283,6 +309,16 @@ mod tests {
         let c = buffer.allocate(3).unwrap();
         assert_eq!(c.first_line(), first);
         assert!(buffer.slot(&c).iter().all(|line| line.0 == [0.0; 16]));
+    }
+
+    #[test]
+    fn what_fits_is_told_before_it_is_given_out() {
+        let mut buffer = SlotBuffer::default();
+        let token = buffer.allocate(1 << 20).unwrap();
+        assert!(buffer.fits(&mut [1 << 20; 4094]) && !buffer.fits(&mut [1 << 20; 4095]));
+        buffer.free(token);
+        assert!(buffer.fits(&mut [1 << 20; 4095]), "the free one serves again");
+        assert!(!buffer.fits(&mut [&[1 << 20; 4095][..], &[1 << 20 | 1; 1]].concat()));
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Boxes made before the pose hold those of the pose.
 
 use throng::content::{self, ClipKind, RigKind};
-use throng::crowd::{Aabb, Crowd, CrowdConfig, Handle, Layer, Play, WorldTransform, Wrap, joint_radii};
+use throng::crowd::{
+    Aabb, Crowd, CrowdConfig, FlatGround, Frame, Handle, Layer, Play, Serial, Stream, StreamId, StreamPose,
+    StreamRoot, WorldTransform, Wrap, joint_radii,
+};
+use throng::retarget::{BindSource, LiveMap};
 
 use crate::bodies::{Random, bound, frame, rig, spawn, three};
 
@@ -117,4 +121,34 @@ fn boxes_follow_clips_rigs_and_places() {
     assert!(crowd.bounds_into(&mut boxes[..10]).is_err());
     assert!(crowd.set_padding(rig_id, f32::NAN).is_err() && crowd.set_padding(rig_id, -1.0).is_err());
     assert!(crowd.posed_bounds(handles[6], &[f32::NAN]).is_err());
+}
+
+/// A layer is over something, if only the reference pose.
+#[test]
+fn a_layer_alone_is_not_all_of_a_body() {
+    let mut crowd = Crowd::new(CrowdConfig::default());
+    let bodies = three(&mut crowd);
+    let body = &bodies[0];
+    let handle = crowd.spawn(body.rig, 0, WorldTransform::IDENTITY, &[]).unwrap();
+    let bare = crowd.bounds(handle).unwrap();
+    crowd.set_layers(handle, &[Layer { weight: 0.5, ..Layer::new(body.clips[2]) }]).unwrap();
+    assert!(crowd.bounds(handle).unwrap().contains(&bare));
+}
+
+#[test]
+fn whoever_follows_a_stream_is_in_its_box() {
+    let mut crowd = Crowd::new(CrowdConfig::default());
+    let body = &three(&mut crowd)[0];
+    let handle = crowd.spawn(body.rig, 0, WorldTransform::IDENTITY, &[]).unwrap();
+    let (reference, skeleton) = (body.built.reference(), &body.built.character.skeleton);
+    let source = BindSource { skeleton, roles: &body.built.roles, reference: &reference };
+    let map = std::sync::Arc::new(LiveMap::build(source, &rig(&body.built)).unwrap());
+    crowd.set_stream(handle, &Stream { id: StreamId(0), map, root: StreamRoot::InPose }).unwrap();
+    let rotations = vec![[0.0, 0.0, 0.0, 1.0]; skeleton.joints.len()];
+    let pose = StreamPose { rotations: &rotations, position: [30.0, 2.0, -40.0], contacts: None };
+    let before = crowd.bounds(handle).unwrap();
+    let ground = FlatGround::default();
+    crowd.frame(Frame { streams: &[pose], ..Frame::new(0.02, &ground) }, &Serial).unwrap();
+    assert_eq!(crowd.stream_report().followed, 1);
+    assert!(before.contains(&crowd.posed_bounds(handle, &[]).unwrap()));
 }

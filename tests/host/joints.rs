@@ -1,13 +1,15 @@
 //! Joints, sockets and rig-local poses against chains worked out in double precision from the skin's inverse binds.
 
 use glam::{DMat4, DQuat, DVec3, Vec3};
-use throng::content::{BodyPlan, ClipKind, RigKind};
+
+use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
     Crowd, CrowdConfig, Handle, LocalTransform, PaletteFormat, Play, Socket, Tier, WorldTransform,
 };
+use throng::error::BuildError;
 use throng::rig::{NO_PARENT, Role, Side};
 
-use crate::bodies::{Body, CLIPS, add, frame};
+use crate::bodies::{Body, CLIPS, add, frame, rig};
 
 fn matrix(rows: [f32; 12]) -> DMat4 {
     let r = rows.map(f64::from);
@@ -254,4 +256,36 @@ fn joints_that_no_skin_has_are_kept_on_request() {
         frame(&mut part, 0.0);
         assert_eq!(part.pose(b).unwrap().1.len(), lines);
     }
+}
+
+#[test]
+fn other_kept_joints_are_not_told_before_a_frame_has_written_them() {
+    let mut crowd = Crowd::new(CrowdConfig::default());
+    let mut built = content::character(RigKind::ALL[0], &BodyPlan::adult());
+    for skin in &mut built.character.skins {
+        skin.joints.truncate(9);
+        skin.inverse_binds.truncate(9);
+    }
+    let body = rig(&built);
+    let all: Vec<u16> = (0..body.topology().len() as u16).collect();
+    let lacking: Vec<u16> = all
+        .iter()
+        .copied()
+        .filter(|&joint| !built.character.skins[0].joints.contains(&body.order()[usize::from(joint)]))
+        .collect();
+    let (a, b) = (lacking[0], lacking[lacking.len() - 1]);
+    let id = crowd.add_rig(body).expect("rig");
+    let place = |crowd: &mut Crowd, joint| {
+        crowd.keep_joints(id, &[joint]).expect("kept");
+        let handle = crowd.spawn(id, 0, WorldTransform::IDENTITY, &[]).expect("spawn");
+        frame(crowd, 0.0);
+        (handle, crowd.joint_model(handle, joint).expect("kept").translation)
+    };
+    let (old, there) = place(&mut crowd, a);
+    crowd.keep_joints(id, &[b]).expect("kept");
+    assert!(matches!(crowd.joint_model(old, b), Err(BuildError::NoPose { .. })));
+    frame(&mut crowd, 0.0);
+    let now = crowd.joint_model(old, b).expect("written").translation;
+    assert_ne!(now, there);
+    assert_eq!(now, place(&mut crowd, b).1);
 }

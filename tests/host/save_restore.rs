@@ -1,10 +1,12 @@
 //! A crowd goes on from a snapshot as if nothing had been; what is damaged or another's is refused.
 
 use proptest::prelude::*;
-use throng::crowd::{Crowd, Handle, Layer, PaletteFormat, Play, SnapshotError, Tier, WorldTransform};
+use throng::crowd::{
+    Crowd, Handle, Layer, PaletteFormat, Play, SnapshotError, Tier, TransitionKind, WorldTransform,
+};
 
-use crate::bodies::{Body, CLIPS, Random, add, finite, frame, spawn, strict, three};
-use throng::content::{BodyPlan, RigKind};
+use crate::bodies::{Body, CLIPS, Random, add, finite, frame, rig, spawn, strict, three};
+use throng::content::{self, BodyPlan, RigKind};
 
 /// Things that a game does, the same whenever `random` is.
 fn play(crowd: &mut Crowd, bodies: &[Body], handles: &mut Vec<Handle>, random: &mut Random) {
@@ -235,4 +237,43 @@ fn damaged_snapshots_are_refused_or_harmless() {
         .expect("nothing gets through");
     println!("{refused} refused, {taken} taken");
     assert!(refused > 200 && taken > 50);
+}
+
+/// Its memory has the rows of then.
+#[test]
+fn a_transition_that_began_before_a_larger_topology_came_is_restored() {
+    let mut crowd = strict(PaletteFormat::Mat3x4);
+    let joints = |kind: RigKind| rig(&content::character(kind, &BodyPlan::adult())).topology().len();
+    let mut kinds = RigKind::ALL;
+    kinds.sort_by_key(|&kind| joints(kind));
+    let (small, large) = (kinds[0], kinds[kinds.len() - 1]);
+    assert!(joints(small) + 8 < joints(large), "memory comes in groups of eight joints");
+    let body = add(&mut crowd, small, &BodyPlan::adult(), &CLIPS);
+    let plays = [Play::new(body.clips[0])];
+    let handle = crowd.spawn(body.rig, 0, WorldTransform::IDENTITY, &plays).expect("spawn");
+    frame(&mut crowd, 0.02);
+    let kind = crowd.transition_to(handle, &[Play::new(body.clips[1])], 0.5).expect("transition");
+    assert_eq!(kind, TransitionKind::Inertialised);
+    frame(&mut crowd, 0.02);
+    add(&mut crowd, large, &BodyPlan::adult(), &CLIPS);
+    let snapshot = crowd.snapshot();
+    let after = |crowd: &mut Crowd| {
+        frame(crowd, 0.1);
+        seen(crowd, &[handle])
+    };
+    let expected = after(&mut crowd);
+    crowd.restore(&snapshot).expect("its own snapshot");
+    assert_eq!(crowd.in_transition(), 1);
+    assert!(after(&mut crowd) == expected);
+}
+
+#[test]
+fn a_crowd_as_far_away_as_an_origin_can_be_moved_is_restored() {
+    let (mut crowd, ..) = peopled(PaletteFormat::Mat3x4);
+    assert!(crowd.rebase([0.0, 1e8, 0.0]).is_err(), "roots would be beyond what snapshots take");
+    for offset in [[9.9e6, -9.9e6, 9.9e6], [-1.98e7, 1.98e7, -1.98e7]] {
+        crowd.rebase(offset).expect("near enough");
+        let snapshot = crowd.snapshot();
+        crowd.restore(&snapshot).expect("its own snapshot");
+    }
 }

@@ -43,6 +43,9 @@ impl Aabb {
     /// Holds nothing: grows to whatever is added.
     pub const EMPTY: Self = Self { min: [f32::MAX; 3], max: [f32::MIN; 3] };
 
+    /// Holds whatever is within 1e9 m: of whom nothing is known.
+    pub const EVERYWHERE: Self = Self { min: [-1e9; 3], max: [1e9; 3] };
+
     /// True if it holds nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -85,6 +88,8 @@ impl Aabb {
 pub(crate) struct RigBounds {
     /// Per clip of the topology; empty where it has to be made.
     clips: Vec<Aabb>,
+    /// None of them has to be.
+    made: bool,
     /// Any pose at all.
     any: Option<Aabb>,
     /// Metres.
@@ -101,6 +106,7 @@ impl RigBounds {
     pub fn forget(&mut self, clip: u32) {
         if let Some(known) = self.clips.get_mut(clip as usize) {
             *known = Aabb::EMPTY;
+            self.made = false;
         }
     }
 }
@@ -130,10 +136,7 @@ impl Crowd {
             let (rig, topology) = &self.rigs[at];
             let clips = self.topologies[usize::from(*topology)].library.clips();
             let bounds = &mut data.bounds;
-            if bounds.clips.len() == clips.len()
-                && bounds.any.is_some()
-                && !bounds.clips.iter().any(Aabb::is_empty)
-            {
+            if bounds.made && bounds.clips.len() == clips.len() {
                 continue;
             }
             bounds.clips.resize(clips.len(), Aabb::EMPTY);
@@ -144,6 +147,7 @@ impl Crowd {
                 }
             }
             bounds.any.get_or_insert_with(|| any_box(rig));
+            bounds.made = true;
         }
     }
 
@@ -151,13 +155,17 @@ impl Crowd {
     /// every joint of the next frame, with the rig's [padding](Self::set_padding), if the root moves in that frame no
     /// more than the box is grown by the host, and the ground under the feet is within a quarter of the leg length below
     /// the root and a tenth above it, or the pelvis has followed it already. Fades, ways to and fro and layers are within; characters in an inertialised
-    /// transition, or with an additive layer, have the box of all poses.
+    /// transition, without clips or with an additive layer have the box of all poses. Where the next pose of a stream is
+    /// cannot be known: whoever follows one is [everywhere](Aabb::EVERYWHERE).
     ///
     /// # Errors
     /// If the handle is stale.
     pub fn bounds(&mut self, handle: Handle) -> Result<Aabb, BuildError> {
         self.prepare_bounds();
         let (block, lane) = self.block(handle)?;
+        if self.streams.lanes(block) & (1 << lane) != 0 {
+            return Ok(Aabb::EVERYWHERE);
+        }
         Ok(before(block, lane, &self.rig_data[usize::from(block.rigs[lane])]))
     }
 
@@ -173,10 +181,13 @@ impl Crowd {
         }
         out.fill(Aabb::EMPTY);
         for block in self.blocks() {
+            let streamed = self.streams.lanes(block);
             for lane in 0..BLOCK {
                 if block.live & (1 << lane) != 0 {
                     let data = &self.rig_data[usize::from(block.rigs[lane])];
-                    out[block.characters[lane] as usize] = before(block, lane, data);
+                    let known = streamed & (1 << lane) == 0;
+                    out[block.characters[lane] as usize] =
+                        if known { before(block, lane, data) } else { Aabb::EVERYWHERE };
                 }
             }
         }
@@ -244,14 +255,16 @@ fn before(block: &Block, lane: usize, data: &RigData) -> Aabb {
             add(block.clips[slot].clip[lane]);
         }
     }
-    let mut unknown = block.transitions & bit != 0;
+    // Layers are over them: what they leave free is the reference pose where nothing plays.
+    let nothing = (0..MAX_CLIPS).all(|slot| !block.plays(slot, lane));
+    let mut unknown = nothing || block.transitions & bit != 0;
     if let Some(rare) = block.rare[lane].as_ref().filter(|_| block.layered & bit != 0) {
         for layer in rare.layers.iter().filter(|layer| layer.used) {
             unknown |= layer.additive;
             add(layer.clip);
         }
     }
-    if unknown || plays == 0 {
+    if unknown {
         bounds.join(&data.bounds.any.unwrap_or(Aabb::EMPTY));
     }
     let slack = leg * if plays > 1 { BLEND } else { KEYS } + data.bounds.padding.unwrap_or(PADDING * leg);

@@ -77,7 +77,7 @@ pub struct Socket {
 impl Crowd {
     /// Has every slot of a rig carry these joints of its topology, also where a skin lacks them, behind the entries of
     /// the skin: for [`joint_world`](Self::joint_world) and all that is built upon it. Slots grow by an entry for each
-    /// joint that a skin lacks; those of living characters move, and what the last frame wrote is lost with them. Takes
+    /// joint that a skin lacks; those of living characters may move, and what the last frame wrote of them is lost. Takes
     /// the place of what was kept before. Right after [`add_rig`](Self::add_rig) it costs nothing.
     ///
     /// # Errors
@@ -98,6 +98,7 @@ impl Crowd {
         }
         let kept = &self.topologies[topology].kept;
         let lesser = super::tiers::lesser_skins(body, kept, &self.config, joints)?;
+        self.check_refit(rig.0, &skins)?;
         (self.rig_data[at].skins, self.rig_data[at].lesser) = (skins, lesser);
         self.rig_data[at].kept = joints.to_vec();
         self.refit_slots(rig.0)?;

@@ -1,12 +1,15 @@
 //! Another origin for the world: large worlds keep single precision by moving it along.
 
 use super::Crowd;
+use crate::crowd::block::Block;
 use crate::crowd::output::PoseHeader;
 use crate::error::BuildError;
 use crate::lanes::BLOCK;
 
 /// Farthest that an origin is moved at once, metres.
 const FARTHEST: f64 = 1e9;
+/// Farthest from the origin that a root may come to be, metres: a tenth of what snapshots take of other places.
+pub(super) const FARTHEST_ROOT: f32 = 1e7;
 
 impl Crowd {
     /// Moves the origin of the world by `offset` metres: what was there is at 0 afterwards. Roots, what they have lost to
@@ -14,11 +17,22 @@ impl Crowd {
     /// a root are untouched, to the bit. Ground and host's own transforms are the host's to move.
     ///
     /// # Errors
-    /// If the offset is not finite or beyond 1e9 m. Then nothing has changed.
+    /// If the offset is not finite or beyond 1e9 m, or a root would be 1e7 m or more from the new origin. Then nothing has
+    /// changed.
     pub fn rebase(&mut self, offset: [f64; 3]) -> Result<(), BuildError> {
         if let Some(&value) = offset.iter().find(|value| value.is_nan() || value.abs() > FARTHEST) {
             let right = "it must be finite and at most 1e9 m";
             return Err(BuildError::Input { what: "an origin's offset", value: value as f32, right });
+        }
+        for (k, &value) in offset.iter().enumerate() {
+            let far = |sum: f32| (f64::from(sum) - value).abs() >= f64::from(FARTHEST_ROOT);
+            let live = |block: &Block, lane: usize| block.live & (1 << lane) != 0;
+            let any =
+                |block: &Block| (0..BLOCK).any(|lane| live(block, lane) && far(block.position[k].0[lane]));
+            if self.blocks().any(any) {
+                let right = "roots must stay below 1e7 m";
+                return Err(BuildError::Input { what: "an origin's offset", value: value as f32, right });
+            }
         }
         let [x, y, z] = offset;
         let Self { cohorts, slots, .. } = self;

@@ -53,20 +53,16 @@ impl Crowd {
     /// [`set_transform`](Self::set_transform) does: by [`Handle::index`], for many at once.
     pub fn put_roots(&mut self, transforms: &[WorldTransform]) {
         for block in self.cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
-            let taken = if block.live != 0 { block.take_transforms(transforms) } else { 0 };
-            for lane in (0..BLOCK).filter(|lane| taken & (1 << lane) != 0) {
-                for lost in block.position_lost.iter_mut().chain(&mut block.rotation_lost) {
-                    lost.0[lane] = 0.0;
-                }
+            if block.live != 0 {
+                block.take_transforms(transforms);
             }
         }
     }
 }
 
 impl Block {
-    /// Each lane's own out of a list by character; what is missing or invalid changes nothing. Bit per lane: taken.
-    pub(in crate::crowd) fn take_transforms(&mut self, transforms: &[WorldTransform]) -> u16 {
-        let mut taken = 0;
+    /// Each lane's own out of a list by character; what is missing or invalid changes nothing.
+    pub(in crate::crowd) fn take_transforms(&mut self, transforms: &[WorldTransform]) {
         for lane in 0..BLOCK {
             // The index of a dead lane is of nobody.
             let own = transforms.get(self.characters[lane] as usize).and_then(WorldTransform::checked);
@@ -77,9 +73,10 @@ impl Block {
             for (row, value) in self.rotation.iter_mut().zip(rotation) {
                 row.0[lane] = value;
             }
-            taken |= 1 << lane;
+            for lost in self.position_lost.iter_mut().chain(&mut self.rotation_lost) {
+                lost.0[lane] = 0.0;
+            }
         }
-        taken
     }
 }
 
@@ -95,4 +92,19 @@ fn root_kernel<L: Lanes>(block: &Block, lanes: &mut [Row; BLOCK]) {
     let [x, z, yaw] = block.displacement;
     let o = Row::ZERO;
     L::transpose(&[px, py, pz, qx, qy, qz, qw, x, z, yaw, o, o, o, o, o, o], lanes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_of_the_host_has_lost_nothing() {
+        let mut block = Block::default();
+        block.position_lost[1].0[3] = 0.5;
+        block.rotation_lost[2].0[3] = 0.25;
+        block.characters[3] = 1;
+        block.take_transforms(&[WorldTransform::IDENTITY; 2]);
+        assert_eq!((block.position_lost[1].0[3], block.rotation_lost[2].0[3]), (0.0, 0.0));
+    }
 }

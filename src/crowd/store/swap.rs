@@ -6,7 +6,7 @@ use crate::crowd::block::{Block, put_bit};
 use crate::crowd::library::Library;
 use crate::crowd::output::PackedSkin;
 use crate::error::BuildError;
-use crate::lanes::BLOCK;
+use crate::lanes::{BLOCK, Line};
 use crate::rig::Rig;
 
 impl Crowd {
@@ -52,7 +52,8 @@ impl Crowd {
 
     /// Puts another rig of the same topology in the place of one, for all who have it: other proportions, soles and skins.
     /// What they play goes on; feet and pelvis start anew, as after a [`teleport`](Self::teleport). Where a skin has
-    /// another size, the slots of its characters move: see [`slot_line`](Self::slot_line).
+    /// another size, the slots of its characters move: see [`slot_line`](Self::slot_line). What the last frame wrote of them
+    /// is lost.
     ///
     /// # Errors
     /// If there is no such rig, the new one is of another topology, lacks a skin that a character wears, or one that the
@@ -90,12 +91,20 @@ impl Crowd {
         }
         let (data, joints) = (&self.topologies[usize::from(topology)], &self.rig_data[at].kept);
         let lesser = super::tiers::lesser_skins(&rig, &data.kept, &self.config, joints)?;
-        // Numbers of skins are never used twice, so that other rigs keep theirs.
-        let first_key = self.topologies[usize::from(topology)].keys;
+        self.check_refit(id.0, &skins)?;
+        // Other rigs keep the numbers of their skins.
+        let (first_key, keys) = match &self.rig_data[at] {
+            old if skins.len() <= old.keys as usize => (old.first_key, old.keys),
+            _ => {
+                let first = self.topologies[usize::from(topology)].keys;
+                self.topologies[usize::from(topology)].keys += skins.len() as u32;
+                (first, skins.len() as u32)
+            }
+        };
         let mut data = super::rig_data(&rig, skins, lesser, first_key);
+        data.keys = keys;
         data.bounds.keep_padding(&self.rig_data[at].bounds);
         data.kept = core::mem::take(&mut self.rig_data[at].kept);
-        self.topologies[usize::from(topology)].keys += data.skins.len() as u32;
         self.rig_data[at] = data;
         let leg = rig.leg();
         self.rigs[at].0 = rig;
@@ -120,7 +129,6 @@ impl Crowd {
                 block.leg.0[lane] = leg;
                 block.fresh.0[lane] = 1.0;
                 block.age.0[lane] = 0.0;
-                block.stale |= 1 << lane;
                 if let Some(rows) = &mut block.mixed {
                     rows.put(lane, data);
                 }
@@ -128,7 +136,25 @@ impl Crowd {
         }
     }
 
-    /// Other slots for all characters of a rig whose skin has another size than their slot.
+    /// Whether there are slots for all characters of a rig with these skins.
+    ///
+    /// # Errors
+    /// If there are not.
+    pub(super) fn check_refit(&self, rig: u16, skins: &[PackedSkin]) -> Result<(), BuildError> {
+        let mut lengths: Vec<u32> = wearers(self.blocks(), rig)
+            .filter_map(|(block, lane)| {
+                let lines = skins.get(usize::from(block.skins[lane]))?.lines;
+                block.tokens[lane].as_ref().is_none_or(|token| token.line_count() != lines).then_some(lines)
+            })
+            .collect();
+        if self.slots.fits(&mut lengths) {
+            return Ok(());
+        }
+        Err(BuildError::Full { what: "2^32 lines of output" })
+    }
+
+    /// Other slots for all characters of a rig whose skin has another size than their slot. What the last frame wrote of
+    /// any of them is of the old skins: nobody may read it by the new ones.
     pub(super) fn refit_slots(&mut self, rig: u16) -> Result<(), BuildError> {
         let Self { cohorts, slots, rig_data, .. } = self;
         let data = &rig_data[usize::from(rig)];
@@ -137,14 +163,17 @@ impl Crowd {
                 if block.live & (1 << lane) == 0 || block.rigs[lane] != rig {
                     continue;
                 }
+                block.stale |= 1 << lane;
+                block.written &= !(1 << lane);
+                if let Some(token) = &block.tokens[lane] {
+                    slots.as_mut_lines()[token.first_line() as usize] = Line::ZERO;
+                }
                 let lines = data.skins[usize::from(block.skins[lane])].lines;
                 if block.tokens[lane].as_ref().is_some_and(|token| token.line_count() == lines) {
                     continue;
                 }
                 let full = BuildError::Full { what: "2^32 lines of output" };
                 let token = slots.allocate(lines).ok_or(full)?;
-                block.stale |= 1 << lane;
-                block.written &= !(1 << lane);
                 if let Some(old) = block.tokens[lane].replace(token) {
                     slots.free(old);
                 }
@@ -204,4 +233,25 @@ fn scaled(time: f32, share: f32, duration: f32, ping_pong: bool, loops: bool) ->
     let cycle = if ping_pong { 2.0 * duration } else { duration };
     let time = (time * share).clamp(0.0, cycle);
     if (ping_pong || loops) && time >= cycle { 0.0 } else { time }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{self, BodyPlan, RigKind};
+    use crate::crowd::CrowdConfig;
+
+    #[test]
+    fn numbers_of_skins_do_not_run_away() {
+        let rig = |plan: &BodyPlan| {
+            Rig::build(&content::character(RigKind::ALL[0], plan).rig_source()).expect("rig")
+        };
+        let mut crowd = Crowd::new(CrowdConfig::default());
+        let id = crowd.add_rig(rig(&BodyPlan::adult())).expect("added");
+        let keys = crowd.topologies[0].keys;
+        for plan in [BodyPlan::tall(), BodyPlan::child(), BodyPlan::adult()] {
+            crowd.replace_rig(id, rig(&plan)).expect("replaced");
+        }
+        assert_eq!(crowd.topologies[0].keys, keys);
+    }
 }

@@ -108,7 +108,7 @@ impl Way {
     }
 }
 
-/// Tells a lane's root motion, and moves its root by it.
+/// Tells a lane's root motion, and moves its root by it. Sums keep what they lose, as those of clips do.
 pub(super) fn displace(block: &mut Block, lane: usize, way: Way, moves: bool) {
     for (row, value) in block.displacement.iter_mut().zip([way.x, way.z, way.yaw]) {
         row.0[lane] = value;
@@ -126,14 +126,25 @@ pub(super) fn displace(block: &mut Block, lane: usize, way: Way, moves: bool) {
         qw * t[1] + (qz * t[0] - qx * t[2]),
         vz + qw * t[2] + (qx * t[1] - qy * t[0]),
     ];
-    for (row, moved) in block.position.iter_mut().zip(moved) {
-        row.0[lane] += moved;
+    for ((row, lost), moved) in block.position.iter_mut().zip(&mut block.position_lost).zip(moved) {
+        add(&mut row.0[lane], &mut lost.0[lane], moved);
     }
-    let turned = times(rotation, [0.0, way.turn[0], 0.0, way.turn[1]]);
-    let scale = 1.0 / turned.iter().map(|c| c * c).sum::<f32>().sqrt();
-    for (row, value) in block.rotation.iter_mut().zip(turned) {
-        row.0[lane] = value * scale;
+    // The change of the quaternion: q (turn - 1), cos - 1 without cancellation, and back to unit length.
+    let [s, c] = way.turn;
+    let less = -(s * s) / (1.0 + c);
+    let back = 0.5 * (1.0 - rotation.iter().map(|c| c * c).sum::<f32>());
+    let change = times(rotation, [0.0, s, 0.0, less + back]);
+    for ((row, lost), step) in block.rotation.iter_mut().zip(&mut block.rotation_lost).zip(change) {
+        add(&mut row.0[lane], &mut lost.0[lane], step);
     }
+}
+
+/// Kahan's sum.
+fn add(sum: &mut f32, lost: &mut f32, step: f32) {
+    let step = step - *lost;
+    let to = *sum + step;
+    *lost = (to - *sum) - step;
+    *sum = to;
 }
 
 /// Hamilton product.

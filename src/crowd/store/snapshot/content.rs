@@ -3,7 +3,7 @@
 use super::Hash;
 use crate::clip::BoundClip;
 use crate::crowd::Crowd;
-use crate::rig::Rig;
+use crate::rig::{JointKey, Rig, Side, Topology};
 
 impl Crowd {
     /// Changes with every rig, clip, mask, what tiers compute, and the palette format.
@@ -33,7 +33,7 @@ impl Crowd {
 }
 
 fn of_rig(hash: &mut Hash, rig: &Rig) {
-    hash.bytes(format!("{:?}", rig.topology()).as_bytes());
+    of_topology(hash, rig.topology());
     hash.f32s(rig.offsets().as_flattened());
     hash.f32s(&[rig.leg()]);
     for sole in rig.soles() {
@@ -47,6 +47,29 @@ fn of_rig(hash: &mut Hash, rig: &Rig) {
             hash.f32s(entry.linear.as_flattened());
             hash.f32s(&entry.offset);
         }
+    }
+}
+
+fn of_topology(hash: &mut Hash, topology: &Topology) {
+    hash.word(topology.len() as u64);
+    for ((key, &parent), &level) in topology.keys().iter().zip(topology.parents()).zip(topology.levels()) {
+        let name = match key {
+            JointKey::Role(role) => role.to_string(),
+            JointKey::Named(name) => name.clone(),
+        };
+        hash.word(
+            u64::from(matches!(key, JointKey::Role(_))) << 24 | u64::from(parent) << 8 | u64::from(level),
+        );
+        hash.bytes(name.as_bytes());
+    }
+    hash.word(topology.pelvis().into());
+    hash.word(topology.legs().len() as u64);
+    for leg in topology.legs() {
+        hash.word(u64::from(leg.side == Side::Left));
+        hash.word(leg.above.len() as u64);
+        let toe = leg.toe.map_or(u64::MAX, u64::from);
+        leg.above.iter().chain([&leg.thigh, &leg.shin, &leg.foot]).for_each(|&joint| hash.word(joint.into()));
+        hash.word(toe);
     }
 }
 

@@ -4,12 +4,16 @@ use super::{ReadLane, Reader, SnapshotError, Writer};
 use crate::crowd::block::{Block, Lane, LaneClip, MAX_CLIPS, ROWS};
 use crate::crowd::frame::TopologyData;
 use crate::crowd::rare::{Fade, LayerState, Rare, Transition};
+use crate::crowd::stages::inertia;
+use crate::crowd::store::rebase::FARTHEST_ROOT;
 use crate::crowd::store::{Crowd, MAX_SPEED};
 use crate::lanes::Row;
 
-/// Longest fade or transition, seconds, and farthest that anything but a root can be from it, metres.
+/// Longest fade or transition, seconds; farthest from its root that anything can be, and in the world, metres: roots are
+/// within [`FARTHEST_ROOT`], and feet and ground near them.
 const LONGEST: f32 = 60.0;
 const FAR: f32 = 1e6;
+const FAR_IN_WORLD: f32 = 10.0 * FARTHEST_ROOT;
 
 pub(super) fn write(out: &mut Writer<'_>, block: &Block, lane: usize) {
     let state = block.peek(lane);
@@ -68,11 +72,11 @@ pub(super) fn read(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Res
     let mut rows = [0.0; ROWS];
     reader.f32s(&mut rows)?;
     let [has_rare] = reader.bits()?;
-    let rare = if has_rare { Some(Box::new(read_rare(reader, crowd)?)) } else { None };
+    let rare = if has_rare { Some(Box::new(read_rare(reader, crowd, topology)?)) } else { None };
     Ok((Lane { character, rig, skin, token: None, rare, flags, written: false, clips, rows }, range))
 }
 
-fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd) -> Result<Rare, SnapshotError> {
+fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Result<Rare, SnapshotError> {
     let mut fade = Fade::default();
     reader.f32s(&mut fade.from)?;
     reader.f32s(&mut fade.to)?;
@@ -85,7 +89,9 @@ fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd) -> Result<Rare, SnapshotErr
     [transition.elapsed, transition.duration] = seconds;
     let count = reader.count(size_of::<Row>())?;
     if count > 0 {
-        if count != crowd.memory_rows() {
+        // What began before a topology of more joints came has the rows of then.
+        let least = inertia::rows(crowd.topologies[usize::from(topology)].topology.len());
+        if !(least..=crowd.memory_rows()).contains(&count) {
             return Err(reader.damaged("the memory of a transition"));
         }
         let mut memory = vec![Row::ZERO; count];
@@ -139,7 +145,8 @@ pub(super) fn check(
     let library = &crowd.topologies[usize::from(topology)].library;
     let damaged = |what| Err(reader.damaged(what));
     let bit = |mask: u16| mask & (1 << lane) != 0;
-    let share = |value: f32| (0.0..=1.001).contains(&value);
+    // As 16-bit integers they must not wrap.
+    let share = |value: f32| (0.0..=1.0 + 1e-6).contains(&value);
     let mut total = 0.0;
     for rows in &block.clips {
         let (time, lost) = (rows.time.0[lane], rows.lost.0[lane]);
@@ -153,14 +160,15 @@ pub(super) fn check(
         if !(share(weight) && inside && known && lost.abs() < 1.0 && speed.abs() <= MAX_SPEED) {
             return damaged("a clip that a character plays");
         }
-        if weight > 0.0 && !bit(rows.playing) || bit(rows.playing) && clip.is_none() {
+        let alone = clip.is_some_and(|clip| !clip.additive());
+        if weight > 0.0 && !bit(rows.playing) || bit(rows.playing) && !alone {
             return damaged("a clip that a character plays");
         }
         if bit(rows.ping_pong) && bit(rows.loops) || bit(rows.synced) && !bit(rows.loops) {
             return damaged("how a clip ends");
         }
     }
-    if !share(total) {
+    if !(0.0..=1.001).contains(&total) {
         return damaged("weights of a character's clips");
     }
     let of = |rows: &[Row], most: f32| rows.iter().all(|row| row.0[lane].abs() < most);
@@ -168,11 +176,12 @@ pub(super) fn check(
     let small = of(&block.displacement, FAR)
         && of(&block.position_lost, 1e3)
         && of(&block.rotation_lost, 1e-2)
-        && of(&[block.pelvis, block.last_height, block.age], FAR)
-        && block.feet.iter().all(|foot| of(&foot.offset, FAR) && of(&foot.last, 1e7));
+        && of(&[block.pelvis, block.age], FAR)
+        && of(&[block.last_height], FAR_IN_WORLD)
+        && block.feet.iter().all(|foot| of(&foot.offset, FAR) && of(&foot.last, FAR_IN_WORLD));
     let on_off = [block.fresh, block.feet[0].locked, block.feet[1].locked];
     let sound = small
-        && of(&block.position, 1e7)
+        && of(&block.position, FARTHEST_ROOT)
         && (norm - 1.0).abs() < 0.1
         && block.age.0[lane] >= 0.0
         && on_off.iter().all(|row| share(row.0[lane]))
@@ -193,7 +202,7 @@ pub(super) fn check(
 }
 
 fn check_rare(rare: &Rare, (fading, transiting): (bool, bool), data: &TopologyData) -> Option<&'static str> {
-    let share = |value: &f32| (0.0..=1.001).contains(value);
+    let share = |value: &f32| (0.0..=1.0 + 1e-6).contains(value);
     let Rare { fade, transition, layers } = rare;
     let sum = |weights: &[f32; MAX_CLIPS]| weights.iter().sum::<f32>();
     let sound = fade.from.iter().chain(&fade.to).all(share)

@@ -10,6 +10,8 @@
 
 mod content;
 mod lane;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use super::{Crowd, Location, Place};
@@ -113,7 +115,7 @@ impl Crowd {
 
     /// The whole crowd as bytes, into a list that the host keeps: characters with handles, clocks, roots, feet, fades
     /// and transitions, slots and what is in them, free lists, blocks. Not: rigs and clips (their hash is), settings,
-    /// events of the last frame, and what was reserved. Restored on the same instruction set, or on any in strict mode,
+    /// events of the last frame, which streams characters follow, and what was reserved. Restored on the same instruction set, or on any in strict mode,
     /// every later frame has the same bits as without.
     pub fn snapshot_into(&self, bytes: &mut Vec<u8>) {
         bytes.clear();
@@ -162,8 +164,12 @@ impl Crowd {
             out.count(filed.len());
             filed.iter().for_each(|&block| out.u32(block));
         }
-        out.count(self.slots.free_ranges().len());
-        for (length, firsts) in self.slots.free_ranges() {
+        // Empty ones are room only; in order, so that equal crowds give equal bytes.
+        let mut free: Vec<_> =
+            self.slots.free_ranges().iter().filter(|(_, firsts)| !firsts.is_empty()).collect();
+        free.sort_by_key(|(length, _)| *length);
+        out.count(free.len());
+        for (length, firsts) in free {
             out.u32(*length);
             out.count(firsts.len());
             firsts.iter().for_each(|&first| out.u32(first));
@@ -175,8 +181,10 @@ impl Crowd {
     }
 
     /// Puts a snapshot in the place of all characters. The crowd must have the rigs and clips that it was made with, in
-    /// the same order, and the same palette format; handles of then are valid again, others are not. Takes at most 16
-    /// bytes of memory per byte of the snapshot (blocks of one character each), about 2 usually.
+    /// the same order, and the same palette format; handles of then are valid again, others are not. Nobody follows a
+    /// stream afterwards: whoever did is to be given it again ([`set_stream`](Self::set_stream)). What was reserved stays
+    /// so. Takes at most 16 bytes of memory per byte of the snapshot (blocks of one character each), about 2 usually, and
+    /// 192 bytes a joint for each block of several rigs or skins.
     ///
     /// # Errors
     /// If it is none, is damaged, or was made with another content. Then the crowd is as it was.
@@ -342,7 +350,9 @@ impl Crowd {
     }
 
     fn install(&mut self, restored: Restored) {
-        let Restored { time, frames, periods, written, live, characters, free, cohorts, slots } = restored;
+        let Restored { time, frames, periods, written, live, characters, free, cohorts, mut slots } =
+            restored;
+        let had = self.rares;
         for at in 0..self.cohorts.len() {
             for block in core::mem::take(&mut self.cohorts[at].blocks) {
                 let data = &mut self.topologies[usize::from(self.cohorts[at].topology)];
@@ -352,14 +362,31 @@ impl Crowd {
         }
         (self.time, self.frames, self.written, self.live) = (time, frames, written, live);
         self.tiers.iter_mut().zip(periods).for_each(|(tier, period)| tier.period = period as u8);
+        slots.reserve_like(&self.slots);
         (self.characters, self.free, self.slots) = (characters, free, slots);
+        // By character: of others now.
+        self.streams.clear_all();
         self.events.passed.clear();
         self.events.lost = 0;
         for (at, (blocks, filed)) in cohorts.into_iter().enumerate() {
-            self.rares += blocks.iter().flat_map(|block| &block.rare).flatten().count();
             self.cohorts[at].blocks = blocks;
             self.file_all(at, &filed);
         }
+        self.keep_rare(had);
+    }
+
+    /// Leaves as much rare state as there was, or as characters have now; memory of transitions likewise.
+    fn keep_rare(&mut self, had: usize) {
+        let lanes = || self.blocks().flat_map(|block| &block.rare).flatten();
+        let used = lanes().count();
+        let memories = lanes().filter(|rare| rare.transition.memory.is_some()).count();
+        self.spare.truncate(had.saturating_sub(used));
+        self.rares = used + self.spare.len();
+        // All of it comes back during frames.
+        self.spare.reserve(used);
+        let spare = self.spare_memory.len().saturating_sub(memories);
+        self.spare_memory.truncate(spare);
+        self.spare_memory.reserve(self.rares.max(memories + spare).saturating_sub(spare));
     }
 }
 
