@@ -64,7 +64,7 @@ struct Document<'a> {
 /// Runs `retarget`.
 pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
     let target = Target::load(&options.onto)?;
-    let files = shard(collect(&options.sources)?, options.shard);
+    let files = shard(collect(&options.sources, Some(&options.output))?, options.shard);
     std::fs::create_dir_all(&options.output).map_err(|error| Failure::Output {
         path: options.output.clone(),
         what: format!("cannot be made: {error}"),
@@ -87,7 +87,7 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
 pub fn check(options: &CheckArgs, json: bool) -> Result<(), Failure> {
     let target = Target::load(&options.target)?;
     let sources = [options.source.clone()];
-    let files = collect(&sources)?;
+    let files = collect(&sources, None)?;
     let plan = Plan {
         target: &target,
         output: None,
@@ -143,7 +143,9 @@ fn finish(entries: &[Entry]) -> Result<(), Failure> {
 }
 
 /// All files of the sources: those named, and those in named folders and below, in the order of their names.
-fn collect(sources: &[PathBuf]) -> Result<Vec<SourceFile>, Failure> {
+/// An output folder among them is no source.
+fn collect(sources: &[PathBuf], output: Option<&Path>) -> Result<Vec<SourceFile>, Failure> {
+    let folder_of_outputs = output.and_then(|folder| std::fs::canonicalize(folder).ok());
     let mut files = Vec::new();
     for source in sources {
         if !source.is_dir() {
@@ -157,9 +159,22 @@ fn collect(sources: &[PathBuf]) -> Result<Vec<SourceFile>, Failure> {
         let mut found = Vec::new();
         let mut folders = vec![source.clone()];
         while let Some(folder) = folders.pop() {
-            let entries = std::fs::read_dir(&folder).map_err(|error| Failure::input(&folder, error))?;
-            for entry in entries {
-                let entry = entry.map_err(|error| Failure::input(&folder, error))?;
+            if folder_of_outputs.is_some()
+                && std::fs::canonicalize(&folder).ok() == folder_of_outputs
+                && folder != *source
+            {
+                continue;
+            }
+            // What cannot be read costs only itself, unless it is all there is.
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if folder == *source => return Err(Failure::input(&folder, error)),
+                Err(error) => {
+                    output::warn(format!("{}: {error}; left out", folder.display()));
+                    continue;
+                }
+            };
+            for entry in entries.flatten() {
                 let (path, kind) = (entry.path(), entry.file_type());
                 // Links are not followed: they may lead round.
                 match kind {
