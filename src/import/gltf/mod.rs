@@ -34,7 +34,7 @@ pub struct ImportOptions {
 }
 
 /// Reads a `.gltf`, `.glb` or `.vrm` file; buffers beside it are looked for in its folder only. If `NAME.contacts.json`
-/// lies beside `NAME.glb`, its contacts and ground speeds are given to the clips that it names ([`Sidecar`]).
+/// lies beside `NAME.glb`, its contacts and ground speeds are given to the clips that it names ([`Sidecar`](super::Sidecar)).
 ///
 /// # Errors
 /// [`ImportError`] with the file, the place in it and what would be right.
