@@ -75,12 +75,12 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
     #[inline(always)]
     fn load(row: &Row, at: usize) -> Self {
         let s = &row.0[at..at + 8];
-        Self(unsafe { _mm256_loadu_ps(s.as_ptr()) })
+        Self(unsafe { s.as_ptr().cast::<__m256>().read_unaligned() })
     }
     #[inline(always)]
     fn store(self, row: &mut Row, at: usize) {
         let s = &mut row.0[at..at + 8];
-        unsafe { _mm256_storeu_ps(s.as_mut_ptr(), self.0) }
+        unsafe { s.as_mut_ptr().cast::<__m256>().write_unaligned(self.0) }
     }
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
@@ -133,12 +133,12 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
     #[inline(always)]
     fn load_i32(row: &Row, at: usize) -> Self {
         let s = &row.0[at..at + 8];
-        Self(unsafe { _mm256_cvtepi32_ps(_mm256_loadu_si256(s.as_ptr().cast())) })
+        Self(unsafe { _mm256_cvtepi32_ps(s.as_ptr().cast::<__m256i>().read_unaligned()) })
     }
     #[inline(always)]
     fn store_i32(self, row: &mut [i32; BLOCK], at: usize) {
         let s = &mut row[at..at + 8];
-        unsafe { _mm256_storeu_si256(s.as_mut_ptr().cast(), _mm256_cvttps_epi32(self.0)) }
+        unsafe { s.as_mut_ptr().cast::<__m256i>().write_unaligned(_mm256_cvttps_epi32(self.0)) }
     }
     #[inline(always)]
     fn pack_snorm(lo: Self, hi: Self) -> Self {

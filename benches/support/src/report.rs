@@ -158,10 +158,6 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
         let stages = Stage::ALL
             .iter()
             .zip(best.stage_ns_per_character)
-            .map(|(stage, ns)| match stage {
-                Stage::RetargetLive => (stage, retarget_live[1].ns_per_character),
-                _ => (stage, ns),
-            })
             .map(|(stage, ns_per_character)| StageTime { name: stage.name(), ns_per_character })
             .collect();
         Ok(Report {
