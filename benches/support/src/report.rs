@@ -63,8 +63,8 @@ pub struct Report {
     pub runs: Vec<Run>,
     /// Every run beyond the spread.
     pub void_runs: Vec<Run>,
-    /// The same characters on live streams, by the axes of the sources. The second one's time is that of the stage
-    /// `retarget_live`; it is no part of the frame above, whose characters play clips.
+    /// The same characters on live streams, by the axes of the sources. No part of the frame
+    /// above, whose characters play clips.
     pub retarget_live: [LiveReport; 2],
     /// How the frame scales, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
