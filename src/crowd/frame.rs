@@ -334,7 +334,10 @@ fn run_block(
         return;
     }
     if until >= Stage::Feet {
-        frame.ground.approach(&block.position[0], &block.position[2]);
+        frame.ground.approach(simd, &block.position[0], &block.position[2]);
+        for foot in &block.feet {
+            frame.ground.approach(simd, &foot.last[0], &foot.last[1]);
+        }
     }
     let pose = &mut scratch.pose;
     let joints = Joints { all: data.topology.len(), kept: data.kept[tier as usize] };

@@ -51,10 +51,10 @@ pub trait Ground: Sync {
     /// no hit.
     fn probe(&self, simd: Simd, probes: &mut Probes);
 
-    /// Told some time before the query where the characters of the block stand (world x and z), for grounds that can
-    /// have memory on its way.
-    fn approach(&self, x: &Row, z: &Row) {
-        let _ = (x, z);
+    /// Told some time before the query where it will be about (world x and z): once where the characters of the block
+    /// stand, and for each foot where its ball was in the last frame. For grounds that can have memory on its way.
+    fn approach(&self, simd: Simd, x: &Row, z: &Row) {
+        let _ = (simd, x, z);
     }
 }
 

@@ -1,12 +1,16 @@
 //! A regular grid of heights: the ground of outdoor scenes, asked for a whole block at once.
 //!
-//! Columns run along +X, rows along +Z, and the heights of one column lie side by side, so that heel and ball of a
-//! foot that points along Z share a cache line. The two spacings may differ: stairs need a fine one only across.
+//! Columns run along +X, rows along +Z. The two spacings may differ: stairs need a fine one only across.
+//!
+//! ```text
+//! tile    4 x 4 samples, one cache line: the corners of 3 x 3 cells. Neighbours share their outermost samples,
+//!         so that a probe reads one line, wherever it is
+//! ```
 
 use thiserror::Error;
 
 use super::ground::{Ground, PROBES, Probes};
-use crate::lanes::{BLOCK, Lanes, Row, Simd, per_isa, prefetch};
+use crate::lanes::{BLOCK, Lanes, Row, Simd, per_isa, prefer_large_pages, prefetch};
 
 /// Why a height field could not be built.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -65,9 +69,15 @@ pub struct HeightField {
     max: [f32; 2],
     /// Cells per metre.
     inverse: [f32; 2],
-    /// `heights[column * rows + row]`.
-    heights: Vec<f32>,
+    /// Tiles along Z.
+    tile_rows: usize,
+    /// `tiles[tile column * tile_rows + tile row]`, in each `4 * column + row`.
+    tiles: Vec<Row>,
 }
+
+/// Cells along a side of a tile, and samples.
+const CELLS: usize = 3;
+const SAMPLES: usize = CELLS + 1;
 
 impl HeightField {
     /// From heights in metres, `heights[column * rows + row]`: column 0 at `min[0]` (x), row 0 at `min[1]` (z), the
@@ -103,7 +113,23 @@ impl HeightField {
                 value: heights[at],
             });
         }
-        Ok(Self { columns, rows, min, max, inverse, heights })
+        let [tile_columns, tile_rows] = [columns, rows].map(|samples| (samples - 1).div_ceil(CELLS));
+        let mut tiles = Vec::with_capacity(tile_columns * tile_rows);
+        for at in 0..tile_columns * tile_rows {
+            let (column, row) = (at / tile_rows * CELLS, at % tile_rows * CELLS);
+            tiles.push(Row(core::array::from_fn(|k| {
+                // Tiles may reach beyond the field; nobody reads there.
+                let (column, row) = (column + k / SAMPLES, row + k % SAMPLES);
+                if column < columns && row < rows { heights[column * rows + row] } else { 0.0 }
+            })));
+        }
+        prefer_large_pages(&mut tiles);
+        Ok(Self { columns, rows, min, max, inverse, tile_rows, tiles })
+    }
+
+    #[inline(always)]
+    fn tile(&self, column: i32, row: i32) -> Option<&Row> {
+        self.tiles.get(column as usize * self.tile_rows + row as usize)
     }
 
     /// Samples along X and along Z.
@@ -116,34 +142,25 @@ impl HeightField {
         [self.min, self.max]
     }
 
-    /// All heights, metres, `[column * rows + row]`.
-    pub fn heights(&self) -> &[f32] {
-        &self.heights
+    /// Height of a sample, metres; `None` beyond the field.
+    #[must_use]
+    pub fn height(&self, column: usize, row: usize) -> Option<f32> {
+        // The last samples are the far corners of the last cells.
+        let [x, z] = [column.min(self.columns - 2), row.min(self.rows - 2)];
+        let (x, z) = (x / CELLS, z / CELLS);
+        let inside = column < self.columns && row < self.rows;
+        inside
+            .then(|| self.tiles[x * self.tile_rows + z].0[(column - x * CELLS) * SAMPLES + (row - z * CELLS)])
     }
 }
-
-/// Metres around a root that its feet are looked for.
-const REACH: f32 = 0.45;
 
 impl Ground for HeightField {
     fn probe(&self, simd: Simd, probes: &mut Probes) {
         probe_field(simd, self, probes);
     }
 
-    /// The lines of the columns on both sides of each root, as far ahead and behind as feet reach.
-    fn approach(&self, x: &Row, z: &Row) {
-        for (x, z) in x.0.iter().zip(&z.0) {
-            // Casts saturate and take NaN to 0: wherever that is, nothing is read.
-            let column = ((x - self.min[0]) * self.inverse[0]) as usize;
-            let rows = [z - REACH, z + REACH].map(|z| ((z - self.min[1]) * self.inverse[1]) as usize);
-            for column in column.saturating_sub(1)..(column + 3).min(self.columns) {
-                for row in rows {
-                    if let Some(height) = self.heights.get(column * self.rows + row) {
-                        prefetch(height);
-                    }
-                }
-            }
-        }
+    fn approach(&self, simd: Simd, x: &Row, z: &Row) {
+        approach_field(simd, self, x, z);
     }
 }
 
@@ -151,47 +168,73 @@ per_isa! {
     fn probe_field(field: &HeightField, probes: &mut Probes) = probe_kernel;
 }
 
-/// Cells of all probes first, so that all their lines are on the way before the first is waited for; then corners,
-/// one lane after the other: the portable set has no gathers, and those of the others have not been measured here.
+per_isa! {
+    fn approach_field(field: &HeightField, x: &Row, z: &Row) = approach_kernel;
+}
+
+#[inline(always)]
+fn approach_kernel<L: Lanes>(field: &HeightField, x: &Row, z: &Row) {
+    let [mut column, mut row] = [[0i32; BLOCK]; 2];
+    for at in (0..BLOCK).step_by(L::N) {
+        let x = (L::load(x, at) - L::splat(field.min[0])) * L::splat(field.inverse[0]);
+        let z = (L::load(z, at) - L::splat(field.min[1])) * L::splat(field.inverse[1]);
+        cell::<L>(x, field.columns).1.store_i32(&mut column, at);
+        cell::<L>(z, field.rows).1.store_i32(&mut row, at);
+    }
+    for lane in 0..BLOCK {
+        if let Some(tile) = field.tile(column[lane], row[lane]) {
+            prefetch(tile);
+        }
+    }
+}
+
+/// The cell of a place in units of cells, and its tile; beyond the field those at its rim.
+#[inline(always)]
+fn cell<L: Lanes>(place: L, samples: usize) -> (L, L) {
+    // Clamped before the integer conversion; NaN ends up at 0.
+    let cell = place.floor().clamp(L::zero(), L::splat((samples - 2) as f32));
+    // A third in single precision is a little more than one, by less than 2^24 cells show.
+    (cell, (cell * L::splat(1.0 / CELLS as f32)).floor())
+}
+
+/// Tiles of all probes first, so that all their lines are on the way before the first is waited for; then corners,
+/// one lane after the other.
 #[inline(always)]
 fn probe_kernel<L: Lanes>(field: &HeightField, probes: &mut Probes) {
-    let mut first = [[0usize; BLOCK]; PROBES];
+    let mut tiles = [[&Row::ZERO; BLOCK]; PROBES];
+    let mut cells = [[0i32; BLOCK]; PROBES];
     let mut shares = [[Row::ZERO; 2]; PROBES];
     let mut corners = [Row::ZERO; 4];
-    let last = [(field.columns - 2) as f32, (field.rows - 2) as f32];
     let count = probes.count.min(PROBES);
     for probe in 0..count {
         let [mut column, mut row] = [[0i32; BLOCK]; 2];
         for at in (0..BLOCK).step_by(L::N) {
             let x = (L::load(&probes.x[probe], at) - L::splat(field.min[0])) * L::splat(field.inverse[0]);
             let z = (L::load(&probes.z[probe], at) - L::splat(field.min[1])) * L::splat(field.inverse[1]);
-            // Clamped before the integer conversion; NaN ends up at 0.
-            let cell_x = x.floor().clamp(L::zero(), L::splat(last[0]));
-            let cell_z = z.floor().clamp(L::zero(), L::splat(last[1]));
-            cell_x.store_i32(&mut column, at);
-            cell_z.store_i32(&mut row, at);
+            let ((cell_x, tile_x), (cell_z, tile_z)) = (cell(x, field.columns), cell(z, field.rows));
             (x - cell_x).store(&mut shares[probe][0], at);
             (z - cell_z).store(&mut shares[probe][1], at);
+            tile_x.store_i32(&mut column, at);
+            tile_z.store_i32(&mut row, at);
+            let (in_x, in_z) =
+                (cell_x - tile_x * L::splat(CELLS as f32), cell_z - tile_z * L::splat(CELLS as f32));
+            (in_x * L::splat(SAMPLES as f32) + in_z).store_i32(&mut cells[probe], at);
         }
         for lane in 0..BLOCK {
-            let cell = column[lane] as usize * field.rows + row[lane] as usize;
-            first[probe][lane] = cell;
-            for corner in [cell, cell + field.rows] {
-                if let Some(height) = field.heights.get(corner) {
-                    prefetch(height);
-                }
+            if let Some(tile) = field.tile(column[lane], row[lane]) {
+                prefetch(tile);
+                tiles[probe][lane] = tile;
             }
         }
     }
     for probe in 0..count {
         for lane in 0..BLOCK {
-            let first = first[probe][lane];
-            let near = field.heights.get(first..first + 2).unwrap_or(&[0.0; 2]);
-            let far = field.heights.get(first + field.rows..first + field.rows + 2).unwrap_or(&[0.0; 2]);
-            corners[0].0[lane] = near[0];
-            corners[1].0[lane] = near[1];
-            corners[2].0[lane] = far[0];
-            corners[3].0[lane] = far[1];
+            let (tile, cell) = (&tiles[probe][lane].0, cells[probe][lane] as usize % BLOCK);
+            // The remainders change nothing and need no check.
+            corners[0].0[lane] = tile[cell];
+            corners[1].0[lane] = tile[(cell + 1) % BLOCK];
+            corners[2].0[lane] = tile[(cell + SAMPLES) % BLOCK];
+            corners[3].0[lane] = tile[(cell + SAMPLES + 1) % BLOCK];
         }
         for at in (0..BLOCK).step_by(L::N) {
             let (u, v) = (L::load(&shares[probe][0], at), L::load(&shares[probe][1], at));
@@ -248,7 +291,7 @@ mod tests {
         let i = (((x - min[0]) / dx).floor().max(0.0) as usize).min(columns - 2);
         let j = (((z - min[1]) / dz).floor().max(0.0) as usize).min(rows - 2);
         let (u, v) = ((x - min[0]) / dx - i as f64, (z - min[1]) / dz - j as f64);
-        let h = |i: usize, j: usize| f64::from(field.heights()[i * rows + j]);
+        let h = |i: usize, j: usize| f64::from(field.height(i, j).unwrap());
         let height = (1.0 - u) * (1.0 - v) * h(i, j)
             + u * (1.0 - v) * h(i + 1, j)
             + (1.0 - u) * v * h(i, j + 1)
@@ -319,7 +362,7 @@ mod tests {
             assert_eq!(probes.hit[0].0[lane] > 0.5, inside, "{x} {z}");
             assert!(probes.height[0].0[lane].is_finite() && probes.normal[0][1].0[lane] > 0.0, "{x} {z}");
         }
-        assert!((probes.height[0].0[3] - field.heights()[9 * 21 - 1]).abs() < 1e-6);
+        assert!((probes.height[0].0[3] - field.height(8, 20).unwrap()).abs() < 1e-6);
     }
 
     #[test]

@@ -14,6 +14,8 @@ use core::marker::PhantomData;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use super::pages::prefer_large_pages;
+
 /// One cache line of output.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
@@ -98,7 +100,7 @@ impl SlotBuffer {
     /// Makes room for so many lines in all, and for so many free slots of `length` lines: within that, nothing
     /// allocates.
     pub fn reserve(&mut self, lines: usize, length: u32, slots: usize) {
-        self.lines.reserve(lines.saturating_sub(self.lines.len()));
+        self.grow(lines.saturating_sub(self.lines.len()));
         let at = match self.free.iter().position(|(have, _)| *have == length) {
             Some(at) => at,
             None => {
@@ -108,6 +110,14 @@ impl SlotBuffer {
         };
         let firsts = &mut self.free[at].1;
         firsts.reserve(slots.saturating_sub(firsts.len()));
+    }
+
+    /// Makes room for so many lines more.
+    fn grow(&mut self, more: usize) {
+        if self.lines.capacity() - self.lines.len() < more {
+            self.lines.reserve(more);
+            prefer_large_pages(&mut self.lines);
+        }
     }
 
     /// Gives out a range of `lines` lines, zeroed; `None` past 2^32 lines.
@@ -120,6 +130,7 @@ impl SlotBuffer {
         }
         let first = u32::try_from(self.lines.len()).ok()?;
         first.checked_add(lines)?;
+        self.grow(lines as usize);
         self.lines.resize(self.lines.len() + lines as usize, Line::ZERO);
         Some(SlotToken { buffer: self.id, first, lines })
     }
@@ -161,7 +172,8 @@ impl SlotBuffer {
         if end as usize > lines.len() {
             return None;
         }
-        let buffer = Self { lines, free, ..Self::default() };
+        let mut buffer = Self { lines, free, ..Self::default() };
+        prefer_large_pages(&mut buffer.lines);
         let id = buffer.id;
         let tokens = slots.iter().map(|&(first, lines)| SlotToken { buffer: id, first, lines }).collect();
         Some((buffer, tokens))
@@ -187,7 +199,7 @@ impl SlotBuffer {
 
     /// Makes the room that another buffer has.
     pub fn reserve_like(&mut self, other: &Self) {
-        self.lines.reserve(other.lines.capacity().saturating_sub(self.lines.len()));
+        self.grow(other.lines.capacity().saturating_sub(self.lines.len()));
         for (length, firsts) in &other.free {
             self.reserve(0, *length, firsts.capacity());
         }

@@ -106,7 +106,7 @@ impl Terrain {
         let (cx, cz) = ((x - min[0]) / dx, (z - min[1]) / dz);
         let (i, j) = ((cx as usize).min(columns - 2), (cz as usize).min(rows - 2));
         let (u, v) = (cx - i as f64, cz - j as f64);
-        let h = |i: usize, j: usize| f64::from(field.heights()[i * rows + j]);
+        let h = |i: usize, j: usize| f64::from(field.height(i, j).unwrap_or(0.0));
         let near = h(i, j) * (1.0 - v) + h(i, j + 1) * v;
         let far = h(i + 1, j) * (1.0 - v) + h(i + 1, j + 1) * v;
         let left = h(i, j) * (1.0 - u) + h(i + 1, j) * u;
@@ -125,9 +125,9 @@ impl Ground for Terrain {
         }
     }
 
-    fn approach(&self, x: &Row, z: &Row) {
+    fn approach(&self, simd: Simd, x: &Row, z: &Row) {
         if let Self::Field(field) = self {
-            field.approach(x, z);
+            field.approach(simd, x, z);
         }
     }
 }

@@ -64,7 +64,14 @@ impl BenchScene {
             Terrain::Flat(flat) => Ground::Flat(flat.height),
             Terrain::Field(field) => {
                 let [min, max] = field.rectangle().map(Vec2::from_array);
-                Ground::Field { min, max, size: field.size(), heights: field.heights().to_vec() }
+                let [columns, rows] = field.size();
+                let at = |k: usize| field.height(k / rows, k % rows).unwrap_or(0.0);
+                Ground::Field {
+                    min,
+                    max,
+                    size: [columns, rows],
+                    heights: (0..columns * rows).map(at).collect(),
+                }
             }
         };
         let (input, handles) = input_of(&self.scene.crowd, ground)?;
