@@ -2,7 +2,7 @@
 
 use super::components::{Character, Hero, Importance, RootMotion};
 use super::significance::Scene;
-use crate::crowd::{Crowd, Handle, Root, WorldTransform};
+use crate::crowd::{Crowd, Handle, WorldTransform};
 
 /// What became of the entities of one crossing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,21 +15,13 @@ pub struct Crossing {
     pub refused: usize,
 }
 
-type Read = (&'static Character, &'static WorldTransform);
-type ReadTraits = (&'static Character, Option<&'static Importance>, hecs::Satisfies<&'static Hero>);
-type Write = (&'static Character, Option<&'static mut WorldTransform>, Option<&'static mut RootMotion>);
-
 /// A world's characters in the crowd's order. Kept between frames: it allocates only when the world grows.
 #[derive(Default)]
 pub struct Mirror {
-    reads: hecs::PreparedQuery<Read>,
-    traits: hecs::PreparedQuery<ReadTraits>,
-    writes: hecs::PreparedQuery<Write>,
     handles: Vec<Handle>,
     transforms: Vec<WorldTransform>,
     importance: Vec<f32>,
     heroes: Vec<u64>,
-    roots: Vec<Root>,
 }
 
 impl core::fmt::Debug for Mirror {
@@ -46,26 +38,30 @@ impl Mirror {
     /// then does with them is the host's choice: [`Roots::Host`](crate::crowd::Roots::Host) of
     /// [`transforms`](Self::transforms) in the next frame, or [`Crowd::put_roots`] at once where clips move on from there.
     pub fn read(&mut self, world: &mut hecs::World, crowd: &Crowd) -> Crossing {
-        let Self { reads, handles, transforms, .. } = self;
+        let Self { handles, transforms, .. } = self;
         let mut crossing = Crossing::default();
-        handles.fill(Handle::NONE);
-        transforms.fill(NOWHERE);
-        for (&Character(handle), transform) in reads.query_mut(world) {
-            if !crowd.is_live(handle) {
-                crossing.stale += 1;
-                continue;
-            }
-            let index = handle.index();
-            if handles.len() <= index {
-                handles.resize(index + 1, Handle::NONE);
-                transforms.resize(index + 1, NOWHERE);
-            }
-            handles[index] = handle;
-            if transform.is_valid() {
-                transforms[index] = *transform;
-                crossing.crossed += 1;
-            } else {
-                crossing.refused += 1;
+        // Whoever is live has an index below it.
+        let end = crowd.index_end();
+        handles.clear();
+        handles.resize(end, Handle::NONE);
+        transforms.clear();
+        transforms.resize(end, NOWHERE);
+        let (handles, transforms) = (&mut handles[..end], &mut transforms[..end]);
+        // Column by column: what an archetype has is asked once and not for each entity.
+        for archetype in world.archetypes() {
+            let Some(characters) = archetype.get::<&Character>() else { continue };
+            let Some(places) = archetype.get::<&WorldTransform>() else { continue };
+            for (&Character(handle), transform) in characters.iter().zip(places.iter()) {
+                if !crowd.is_live(handle) {
+                    crossing.stale += 1;
+                    continue;
+                }
+                let index = handle.index();
+                let valid = transform.is_valid();
+                handles[index] = handle;
+                transforms[index] = if valid { *transform } else { NOWHERE };
+                crossing.crossed += usize::from(valid);
+                crossing.refused += usize::from(!valid);
             }
         }
         crossing
@@ -75,21 +71,24 @@ impl Mirror {
     /// changed; what is not a positive number
     /// counts as 1.
     pub fn read_traits(&mut self, world: &mut hecs::World, crowd: &Crowd) {
-        let Self { traits, importance, heroes, .. } = self;
-        importance.fill(1.0);
-        heroes.fill(0);
-        for (&Character(handle), own, hero) in traits.query_mut(world) {
-            let index = handle.index();
-            // Another's number may be any; that of one that is gone may be a newborn's.
-            if !crowd.is_live(handle) {
-                continue;
+        let Self { importance, heroes, .. } = self;
+        let end = crowd.index_end();
+        importance.clear();
+        importance.resize(end, 1.0);
+        heroes.clear();
+        heroes.resize(end.div_ceil(64), 0);
+        for archetype in world.archetypes() {
+            let Some(characters) = archetype.get::<&Character>() else { continue };
+            let (own, hero) = (archetype.get::<&Importance>(), archetype.has::<Hero>());
+            for (at, &Character(handle)) in characters.iter().enumerate() {
+                // Another's number may be any; that of one that is gone may be a newborn's.
+                if !crowd.is_live(handle) {
+                    continue;
+                }
+                let index = handle.index();
+                heroes[index / 64] |= u64::from(hero) << (index % 64);
+                importance[index] = own.as_ref().and_then(|own| own.get(at)).map_or(1.0, |own| own.0);
             }
-            if importance.len() <= index {
-                importance.resize(index + 1, 1.0);
-                heroes.resize(index / 64 + 1, 0);
-            }
-            heroes[index / 64] |= u64::from(hero) << (index % 64);
-            importance[index] = own.map_or(1.0, |own| own.0);
         }
     }
 
@@ -113,22 +112,28 @@ impl Mirror {
     /// Crowd to world: where the last frame left the roots, into [`WorldTransform`] and [`RootMotion`] of every
     /// [`Character`], whichever of them the entity has.
     pub fn write_back(&mut self, world: &mut hecs::World, crowd: &Crowd) -> Crossing {
-        let Self { writes, roots, .. } = self;
-        crowd.read_roots(roots);
         let mut crossing = Crossing::default();
-        for (&Character(handle), transform, motion) in writes.query_mut(world) {
-            if !crowd.is_live(handle) {
-                crossing.stale += 1;
-                continue;
+        let reader = crowd.root_reader();
+        for archetype in world.archetypes() {
+            let Some(characters) = archetype.get::<&Character>() else { continue };
+            let mut transforms = archetype.get::<&mut WorldTransform>();
+            let mut motions = archetype.get::<&mut RootMotion>();
+            let mut transforms = transforms.as_deref_mut().unwrap_or_default().iter_mut();
+            let mut motions = motions.as_deref_mut().unwrap_or_default().iter_mut();
+            for &Character(handle) in characters.iter() {
+                let (transform, motion) = (transforms.next(), motions.next());
+                let Some(root) = reader.root(handle) else {
+                    crossing.stale += 1;
+                    continue;
+                };
+                if let Some(transform) = transform {
+                    *transform = root.transform;
+                }
+                if let Some(motion) = motion {
+                    *motion = RootMotion(root.motion);
+                }
+                crossing.crossed += 1;
             }
-            let root = &roots[handle.index()];
-            if let Some(transform) = transform {
-                *transform = root.transform;
-            }
-            if let Some(motion) = motion {
-                *motion = RootMotion(root.motion);
-            }
-            crossing.crossed += 1;
         }
         crossing
     }

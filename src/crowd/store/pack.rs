@@ -2,7 +2,7 @@
 
 use super::{Crowd, Place};
 use crate::crowd::block::{Block, Lane};
-use crate::lanes::BLOCK;
+use crate::lanes::{BLOCK, prefer_large_pages};
 
 impl Crowd {
     /// Sorts lanes by rig and skin, so that blocks are full and uniform. What is left over of a rig after its full
@@ -44,6 +44,7 @@ impl Crowd {
                 }
                 self.push_block(cohort, run);
             }
+            prefer_large_pages(&mut self.cohorts[cohort].blocks);
             self.file_all(cohort, &[]);
         }
     }

@@ -1,9 +1,9 @@
 //! Roots of all characters at once, by [`Handle::index`], for worlds that keep their own.
 
-use super::{Crowd, Handle, WorldTransform};
+use super::{Cohort, Crowd, Handle, Location, Place, WorldTransform};
 use crate::clip::Planar;
 use crate::crowd::block::Block;
-use crate::lanes::{BLOCK, Lanes, Row, per_isa};
+use crate::lanes::{BLOCK, Lanes, Row, per_isa, prefetch};
 
 /// Where a character's root is, and how the last frame's root motion moved it: metres and radians, in the axes of where
 /// it started.
@@ -30,13 +30,41 @@ impl Crowd {
             .is_some_and(|entry| entry.generation == handle.generation && entry.place.is_some())
     }
 
+    /// Where the root of a character is; `None` if the handle is stale. For many at once see
+    /// [`read_roots`](Self::read_roots).
+    #[must_use]
+    pub fn root(&self, handle: Handle) -> Option<Root> {
+        self.root_reader().root(handle)
+    }
+
+    /// For whoever asks for the roots of all, in whatever order.
+    #[inline]
+    pub(crate) fn root_reader(&self) -> RootReader<'_> {
+        RootReader { characters: &self.characters, cohorts: &self.cohorts }
+    }
+
+    /// One more than the largest [`Handle::index`] so far.
+    #[inline]
+    #[must_use]
+    pub fn index_end(&self) -> usize {
+        self.characters.len()
+    }
+
     /// Roots of all live characters into `roots[index]`, which grows as needed; other entries are left as they are.
     pub fn read_roots(&self, roots: &mut Vec<Root>) {
         if roots.len() < self.characters.len() {
             roots.resize(self.characters.len(), Root::NONE);
         }
         let mut lanes = [Row::ZERO; BLOCK];
-        for block in self.blocks().filter(|block| block.live != 0) {
+        let mut blocks = self.blocks().filter(|block| block.live != 0).peekable();
+        while let Some(block) = blocks.next() {
+            if let Some(next) = blocks.peek() {
+                for &character in &next.characters {
+                    if let Some(root) = roots.get(character as usize) {
+                        prefetch(root);
+                    }
+                }
+            }
             root_lanes(self.config.simd, block, &mut lanes);
             for (lane, row) in lanes.iter().enumerate() {
                 // The index of a dead lane is of nobody.
@@ -57,6 +85,38 @@ impl Crowd {
                 block.take_transforms(transforms);
             }
         }
+    }
+}
+
+/// Reads roots one by one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RootReader<'a> {
+    characters: &'a [Location],
+    cohorts: &'a [Cohort],
+}
+
+impl RootReader<'_> {
+    /// `None` if the handle is stale.
+    #[inline(always)]
+    pub fn root(self, handle: Handle) -> Option<Root> {
+        let entry =
+            self.characters.get(handle.index()).filter(|entry| entry.generation == handle.generation)?;
+        let Place { cohort, block, lane } = entry.place?;
+        let blocks = &self.cohorts.get(usize::from(cohort))?.blocks;
+        let (own, lane) = (blocks.get(block as usize)?, usize::from(lane) % BLOCK);
+        // Characters lie in about the order in which they are asked for, rig by rig: see `Crowd::pack`.
+        if lane == 0
+            && let Some(next) = blocks.get(block as usize + 1)
+        {
+            let Block { position, rotation, displacement, .. } = next;
+            position.iter().chain(rotation).chain(displacement).for_each(prefetch);
+        }
+        let [x, z, yaw] = own.displacement.each_ref().map(|row| row.0[lane]);
+        let transform = WorldTransform {
+            position: own.position.each_ref().map(|row| row.0[lane]),
+            rotation: own.rotation.each_ref().map(|row| row.0[lane]),
+        };
+        Some(Root { transform, motion: Planar { x, z, yaw } })
     }
 }
 
