@@ -480,5 +480,11 @@ per_isa! {
 
 #[inline(always)]
 fn header_kernel<L: Lanes>(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, stream: bool) {
-    L::transpose_out(rows, out, 0, stream);
+    for at in (0..BLOCK).step_by(L::N) {
+        let mut values = [L::zero(); BLOCK];
+        for (value, row) in values.iter_mut().zip(rows) {
+            *value = L::load(row, at);
+        }
+        L::write_lines(values, out, at, 0, stream);
+    }
 }

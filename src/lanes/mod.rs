@@ -203,8 +203,8 @@ pub trait Lanes:
     fn columns(lines: &[&[f32; BLOCK]; BLOCK], at: usize) -> [Self; BLOCK];
     /// Four of [`columns`](Self::columns): those of values `4 quad..4 quad + 4`.
     fn quad(lines: &[&[f32; BLOCK]; BLOCK], quad: usize, at: usize) -> [Self; 4];
-    /// Turns 16 rows into line `line` of each of the 16 destinations; `stream` writes around the cache.
-    fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool);
+    /// Line `line` of destinations `at..at + N`, value `r` of each out of `rows[r]`; `stream` writes around the cache.
+    fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, at: usize, line: usize, stream: bool);
     /// Mixes group `group` of all pairs of one character: `sum of left * w0 + right * w1`, exact, as 32-bit
     /// integers in the bits of two rows, in the order in which interleaving leaves them: `even` gets quads
     /// 0, 2, 4, 6, `odd` quads 1, 3, 5, 7.

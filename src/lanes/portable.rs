@@ -191,18 +191,16 @@ impl Lanes for Portable {
         [Self(a), Self(b), Self(c), Self(d)]
     }
     #[inline(always)]
-    fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
-        // Four lines at a time, so that each is written whole.
-        for c in 0..4 {
-            let mut lines = [Line::ZERO; 4];
-            for r in 0..4 {
-                for (k, v) in tile(rows, r, c).iter().enumerate() {
-                    lines[k].0[4 * r..4 * r + 4].copy_from_slice(&v.to_array());
-                }
+    fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, at: usize, line: usize, stream: bool) {
+        let mut lines = [Line::ZERO; 4];
+        for r in 0..4 {
+            let tile = [rows[4 * r].0, rows[4 * r + 1].0, rows[4 * r + 2].0, rows[4 * r + 3].0];
+            for (k, v) in f32x4::transpose(tile).iter().enumerate() {
+                lines[k].0[4 * r..4 * r + 4].copy_from_slice(&v.to_array());
             }
-            for (k, value) in lines.iter().enumerate() {
-                value.put(out.line(4 * c + k, line), stream);
-            }
+        }
+        for (k, value) in lines.iter().enumerate() {
+            value.put(out.line(at + k, line), stream);
         }
     }
     #[inline(always)]

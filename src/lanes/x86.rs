@@ -176,21 +176,24 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
         let [a, b, c, d] = transpose8x4(lines, at, 4 * quad);
         [Self(a), Self(b), Self(c), Self(d)]
     }
+    /// By way of memory, whose loads put halves together: see [`transpose8`].
     #[inline(always)]
-    fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
-        for c in 0..2 {
-            let low = transpose8(rows, 0, 8 * c);
-            let high = transpose8(rows, 8, 8 * c);
-            for k in 0..8 {
-                let target = out.line(8 * c + k, line).0.as_mut_ptr();
-                unsafe {
-                    if stream {
-                        _mm256_stream_ps(target, low[k]);
-                        _mm256_stream_ps(target.add(8), high[k]);
-                    } else {
-                        _mm256_store_ps(target, low[k]);
-                        _mm256_store_ps(target.add(8), high[k]);
-                    }
+    fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, at: usize, line: usize, stream: bool) {
+        let mut lanes = [Row::ZERO; BLOCK];
+        for r in 0..BLOCK {
+            Self::store(rows[r], &mut lanes[r], 0);
+        }
+        let low = transpose8(&lanes, 0, 0);
+        let high = transpose8(&lanes, 8, 0);
+        for k in 0..8 {
+            let target = out.line(at + k, line).0.as_mut_ptr();
+            unsafe {
+                if stream {
+                    _mm256_stream_ps(target, low[k]);
+                    _mm256_stream_ps(target.add(8), high[k]);
+                } else {
+                    _mm256_store_ps(target, low[k]);
+                    _mm256_store_ps(target.add(8), high[k]);
                 }
             }
         }
@@ -332,8 +335,13 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
         [columns[4 * quad], columns[4 * quad + 1], columns[4 * quad + 2], columns[4 * quad + 3]]
     }
     #[inline(always)]
-    fn transpose_out(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, line: usize, stream: bool) {
-        let tiles = tiles(rows);
+    fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, _at: usize, line: usize, stream: bool) {
+        let tiles = [
+            quarters_of(rows[0].0, rows[1].0, rows[2].0, rows[3].0),
+            quarters_of(rows[4].0, rows[5].0, rows[6].0, rows[7].0),
+            quarters_of(rows[8].0, rows[9].0, rows[10].0, rows[11].0),
+            quarters_of(rows[12].0, rows[13].0, rows[14].0, rows[15].0),
+        ];
         for k in 0..4 {
             let four = lines_of(&tiles, k);
             for q in 0..4 {
@@ -402,18 +410,23 @@ fn transpose8(rows: &impl Lines, r: usize, c: usize) -> [__m256; 8] {
     [a, b, d, e, f, g, h, i]
 }
 
-/// Rows `row..row + 4`: lane quarter `k` of the result `c` holds lane `4 k + c` of the four rows.
+/// Rows `row..row + 4`: see [`quarters_of`].
 #[inline(always)]
 fn quarters(rows: &impl Lines, row: usize) -> [__m512; 4] {
     unsafe {
-        let load = [
-            rows.line(row).as_ptr(),
-            rows.line(row + 1).as_ptr(),
-            rows.line(row + 2).as_ptr(),
-            rows.line(row + 3).as_ptr(),
-        ];
-        let (a, b) = (_mm512_loadu_ps(load[0]), _mm512_loadu_ps(load[1]));
-        let (d, e) = (_mm512_loadu_ps(load[2]), _mm512_loadu_ps(load[3]));
+        quarters_of(
+            _mm512_loadu_ps(rows.line(row).as_ptr()),
+            _mm512_loadu_ps(rows.line(row + 1).as_ptr()),
+            _mm512_loadu_ps(rows.line(row + 2).as_ptr()),
+            _mm512_loadu_ps(rows.line(row + 3).as_ptr()),
+        )
+    }
+}
+
+/// Of four rows: lane quarter `k` of the result `c` holds lane `4 k + c` of all four.
+#[inline(always)]
+fn quarters_of(a: __m512, b: __m512, d: __m512, e: __m512) -> [__m512; 4] {
+    unsafe {
         let (t0, t1) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
         let (t2, t3) = (_mm512_unpacklo_ps(d, e), _mm512_unpackhi_ps(d, e));
         [

@@ -7,7 +7,7 @@
 use super::model::{ModelPass, model_joints};
 use crate::crowd::output::{PackedEntry, PackedSkin, PaletteFormat};
 use crate::crowd::scratch::Scratch;
-use crate::lanes::{BLOCK, Lanes, LineTargets, Quat, Row, Vec3, per_isa};
+use crate::lanes::{BLOCK, Lanes, LineTargets, Quat, Vec3, per_isa};
 
 per_isa! {
     /// Writes the palette of one skin from line 1 on of each destination. With a model pass, that is run alongside,
@@ -25,7 +25,6 @@ fn palette_kernel<L: Lanes>(
     stream: bool,
 ) {
     let (size, lines) = format.batch();
-    let mut rows = [Row::ZERO; 48];
     let mut done = 0;
     for (batch, entries) in skin.entries.chunks_exact(size).enumerate() {
         // The pass goes on between the lines of two batches, while the store buffers empty.
@@ -36,68 +35,79 @@ fn palette_kernel<L: Lanes>(
                 done = until;
             }
         }
-        for (k, entry) in entries.iter().enumerate() {
-            for at in (0..BLOCK).step_by(L::N) {
-                match format {
-                    PaletteFormat::Mat4 => {
-                        let (columns, translation) = matrix::<L>(entry, scratch, at);
-                        for column in 0..3 {
-                            put(&mut rows, 4 * column, columns[column], at);
-                            L::zero().store(&mut rows[4 * column + 3], at);
-                        }
-                        put(&mut rows, 12, translation, at);
-                        L::one().store(&mut rows[15], at);
-                    }
-                    PaletteFormat::Mat3x4 => {
-                        let ([x, y, z], t) = matrix::<L>(entry, scratch, at);
-                        let rows = &mut rows[12 * k..12 * k + 12];
-                        x.x.store(&mut rows[0], at);
-                        y.x.store(&mut rows[1], at);
-                        z.x.store(&mut rows[2], at);
-                        t.x.store(&mut rows[3], at);
-                        x.y.store(&mut rows[4], at);
-                        y.y.store(&mut rows[5], at);
-                        z.y.store(&mut rows[6], at);
-                        t.y.store(&mut rows[7], at);
-                        x.z.store(&mut rows[8], at);
-                        y.z.store(&mut rows[9], at);
-                        z.z.store(&mut rows[10], at);
-                        t.z.store(&mut rows[11], at);
-                    }
-                    PaletteFormat::QuatTranslation => {
-                        let (q, t) = rotation_translation::<L>(entry, scratch, at);
-                        let rows = &mut rows[8 * k..8 * k + 8];
-                        q.x.store(&mut rows[0], at);
-                        q.y.store(&mut rows[1], at);
-                        q.z.store(&mut rows[2], at);
-                        q.w.store(&mut rows[3], at);
-                        put(rows, 4, t, at);
-                        L::splat(entry.scale).store(&mut rows[7], at);
-                    }
-                    PaletteFormat::Snorm16 => {
-                        let (q, t) = rotation_translation::<L>(entry, scratch, at);
-                        let t = t.scale(L::splat(1.0 / skin.range));
-                        let rows = &mut rows[4 * k..4 * k + 4];
-                        L::pack_snorm(unit(q.x), unit(q.y)).store(&mut rows[0], at);
-                        L::pack_snorm(unit(q.z), unit(q.w)).store(&mut rows[1], at);
-                        L::pack_snorm(unit(t.x), unit(t.y)).store(&mut rows[2], at);
-                        L::pack_snorm(unit(t.z), L::zero()).store(&mut rows[3], at);
-                    }
+        let line = 1 + batch * lines;
+        for at in (0..BLOCK).step_by(L::N) {
+            match (format, entries) {
+                (PaletteFormat::Mat4, [a]) => {
+                    let [x, y, z, w] = columns::<L>(a, scratch, at);
+                    L::write_lines(side_by_side(x, y, z, w), out, at, line, stream);
                 }
+                (PaletteFormat::Mat3x4, [a, b, c, d]) => {
+                    // Written as soon as a line is whole: four matrices are more than there are registers.
+                    let [a0, a1, a2] = rows::<L>(a, scratch, at);
+                    let [b0, b1, b2] = rows::<L>(b, scratch, at);
+                    L::write_lines(side_by_side(a0, a1, a2, b0), out, at, line, stream);
+                    let [c0, c1, c2] = rows::<L>(c, scratch, at);
+                    L::write_lines(side_by_side(b1, b2, c0, c1), out, at, line + 1, stream);
+                    let [d0, d1, d2] = rows::<L>(d, scratch, at);
+                    L::write_lines(side_by_side(c2, d0, d1, d2), out, at, line + 2, stream);
+                }
+                (PaletteFormat::QuatTranslation, [a, b]) => {
+                    let ([p, t], [q, u]) = (rotation_row::<L>(a, scratch, at), rotation_row(b, scratch, at));
+                    L::write_lines(side_by_side(p, t, q, u), out, at, line, stream);
+                }
+                (PaletteFormat::Snorm16, [a, b, c, d]) => {
+                    let (a, b) =
+                        (packed::<L>(a, skin.range, scratch, at), packed(b, skin.range, scratch, at));
+                    let (c, d) =
+                        (packed::<L>(c, skin.range, scratch, at), packed(d, skin.range, scratch, at));
+                    L::write_lines(side_by_side(a, b, c, d), out, at, line, stream);
+                }
+                // Batches are as long as the format has them.
+                _ => {}
             }
-        }
-        let (quads, _) = rows.as_chunks::<BLOCK>();
-        for (k, quad) in quads[..lines].iter().enumerate() {
-            L::transpose_out(quad, out, 1 + batch * lines + k, stream);
         }
     }
 }
 
 #[inline(always)]
-fn put<L: Lanes>(rows: &mut [Row], first: usize, v: Vec3<L>, at: usize) {
-    v.x.store(&mut rows[first], at);
-    v.y.store(&mut rows[first + 1], at);
-    v.z.store(&mut rows[first + 2], at);
+fn side_by_side<L: Lanes>(a: [L; 4], b: [L; 4], c: [L; 4], d: [L; 4]) -> [L; BLOCK] {
+    [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], c[0], c[1], c[2], c[3], d[0], d[1], d[2], d[3]]
+}
+
+/// A 4x4 matrix by columns.
+#[inline(always)]
+fn columns<L: Lanes>(entry: &PackedEntry, scratch: &Scratch, at: usize) -> [[L; 4]; 4] {
+    let ([x, y, z], t) = matrix::<L>(entry, scratch, at);
+    let o = L::zero();
+    [[x.x, x.y, x.z, o], [y.x, y.y, y.z, o], [z.x, z.y, z.z, o], [t.x, t.y, t.z, L::one()]]
+}
+
+/// A 3x4 matrix by rows.
+#[inline(always)]
+fn rows<L: Lanes>(entry: &PackedEntry, scratch: &Scratch, at: usize) -> [[L; 4]; 3] {
+    let ([x, y, z], t) = matrix::<L>(entry, scratch, at);
+    [[x.x, y.x, z.x, t.x], [x.y, y.y, z.y, t.y], [x.z, y.z, z.z, t.z]]
+}
+
+/// Quaternion, then translation and scale.
+#[inline(always)]
+fn rotation_row<L: Lanes>(entry: &PackedEntry, scratch: &Scratch, at: usize) -> [[L; 4]; 2] {
+    let (q, t) = rotation_translation::<L>(entry, scratch, at);
+    [[q.x, q.y, q.z, q.w], [t.x, t.y, t.z, L::splat(entry.scale)]]
+}
+
+/// Quaternion and translation, two values each.
+#[inline(always)]
+fn packed<L: Lanes>(entry: &PackedEntry, range: f32, scratch: &Scratch, at: usize) -> [L; 4] {
+    let (q, t) = rotation_translation::<L>(entry, scratch, at);
+    let t = t.scale(L::splat(1.0 / range));
+    [
+        L::pack_snorm(unit(q.x), unit(q.y)),
+        L::pack_snorm(unit(q.z), unit(q.w)),
+        L::pack_snorm(unit(t.x), unit(t.y)),
+        L::pack_snorm(unit(t.z), L::zero()),
+    ]
 }
 
 #[inline(always)]
