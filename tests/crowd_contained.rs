@@ -1,17 +1,18 @@
 //! Twin crowds: in one, a character is handed something that is not finite, huge or nonsense. It is refused or stays
 //! with that character; all others have the same bits in both.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
-use throng::clip::BoundClip;
+use throng::clip::{AdditiveReference, BoundClip};
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
     Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, HitPlane, HitPlanes, JointMask, Layer, MaskId,
-    PROBES, PaletteFormat, Play, Probes, Roots, Serial, Tier, WorldTransform,
+    PROBES, PaletteFormat, Play, Probes, Roots, Serial, Stream, StreamId, StreamPose, StreamRoot, Tier,
+    WorldTransform,
 };
 use throng::lanes::Simd;
-use throng::retarget::{BindSource, bind};
+use throng::retarget::{BindSource, LiveMap, LiveMaps, bind, bind_additive};
 use throng::rig::Rig;
 
 const DT: f32 = 1.0 / 30.0;
@@ -21,9 +22,21 @@ const PEOPLE: usize = 40;
 /// One in a full block, one in the shared one.
 const VICTIMS: [usize; 2] = [5, 39];
 
-/// Rigs of an adult and a child, and clips that stand, walk and turn.
-fn bodies() -> &'static ([Rig; 2], [BoundClip; 3]) {
-    static BODIES: OnceLock<([Rig; 2], [BoundClip; 3])> = OnceLock::new();
+/// One in each kind of block who follows a stream where the victim does.
+const FOLLOWERS: [usize; 2] = [6, 38];
+
+struct Bodies {
+    /// An adult and a child.
+    rigs: [Rig; 2],
+    /// Stand, walk and turn; the last one is added.
+    clips: [BoundClip; 4],
+    /// From the adult's own skeleton, and its rest pose there.
+    map: Arc<LiveMap>,
+    rest: Vec<[f32; 4]>,
+}
+
+fn bodies() -> &'static Bodies {
+    static BODIES: OnceLock<Bodies> = OnceLock::new();
     BODIES.get_or_init(|| {
         let plans = [BodyPlan::adult(), BodyPlan::child()];
         let built = plans.map(|plan| content::character(RigKind::Biped, &plan));
@@ -31,23 +44,28 @@ fn bodies() -> &'static ([Rig; 2], [BoundClip; 3]) {
         let (adult, reference) = (&built[0], built[0].reference());
         let source =
             BindSource { skeleton: &adult.character.skeleton, roles: &adult.roles, reference: &reference };
-        let clips = [ClipKind::Idle, ClipKind::Walk, ClipKind::TurnLeft]
+        let [idle, walk, turn] = [ClipKind::Idle, ClipKind::Walk, ClipKind::TurnLeft]
             .map(|kind| bind(source, &content::clip(kind, adult), &rigs[0]).expect("bound"));
-        (rigs, clips)
+        let raw = content::clip(ClipKind::Jog, adult);
+        let added = bind_additive(source, &raw, AdditiveReference::Rig, &rigs[0]).expect("bound");
+        let map = LiveMaps::default().get(source, &rigs[0]).expect("a map");
+        let joints = &adult.character.skeleton.joints;
+        let rest = joints.iter().map(|joint| joint.rest.rotation.to_array()).collect();
+        Bodies { rigs, clips: [idle, walk, turn, added], map, rest }
     })
 }
 
 struct People {
     crowd: Crowd,
     handles: Vec<Handle>,
-    plays: [Play; 3],
+    plays: [Play; 4],
     /// The upper body.
     mask: MaskId,
 }
 
 impl People {
     fn new(format: PaletteFormat) -> Self {
-        let (rigs, clips) = bodies();
+        let Bodies { rigs, clips, .. } = bodies();
         let mut crowd = Crowd::new(CrowdConfig { format, ..CrowdConfig::default() });
         let rigs = rigs.each_ref().map(|rig| crowd.add_rig(rig.clone()).expect("rig"));
         let plays = clips.each_ref().map(|clip| Play::new(crowd.add_clip(clip.clone()).expect("clip")));
@@ -66,6 +84,28 @@ impl People {
 
     fn frame(&mut self, roots: Roots<'_>, ground: &dyn Ground) {
         let frame = Frame { roots, ..Frame::new(DT, ground) };
+        self.crowd.frame(frame, &Serial).expect("frame");
+    }
+
+    /// A frame in which the victim and others follow streams of the rest pose; the victim's is spoilt.
+    fn streamed(&mut self, who: usize, spoilt: Option<(usize, f32)>) {
+        let Bodies { map, rest, .. } = bodies();
+        for (id, who) in (0..).zip([who, FOLLOWERS[0], FOLLOWERS[1]]) {
+            let root = [StreamRoot::Travel, StreamRoot::InPose][id as usize % 2];
+            let stream = Stream { id: StreamId(id), map: Arc::clone(map), root };
+            self.crowd.set_stream(self.handles[who], &stream).expect("alive");
+        }
+        let (mut own, mut position, mut contacts) = (rest.clone(), [0.0, 0.9, 0.0], [1.0; 2]);
+        match spoilt {
+            Some((field @ 0..3, value)) => position[field] = value,
+            Some((field @ 3..5, value)) => contacts[field - 3] = value,
+            Some((field, value)) => own[field / 4 % rest.len()][field % 4] = value,
+            None => {}
+        }
+        let ill = StreamPose { rotations: &own, position, contacts: Some(contacts) };
+        let well = StreamPose { rotations: rest, position: [0.0, 0.9, 0.0], contacts: None };
+        let streams = [ill, well, well];
+        let frame = Frame { streams: &streams, ..Frame::new(DT, &LEVEL) };
         self.crowd.frame(frame, &Serial).expect("frame");
     }
 
@@ -146,6 +186,10 @@ enum Poison {
         field: usize,
         value: f32,
     },
+    Stream {
+        field: usize,
+        value: f32,
+    },
 }
 
 fn poison() -> impl Strategy<Value = Poison> {
@@ -161,7 +205,7 @@ fn poison() -> impl Strategy<Value = Poison> {
             value,
             second
         }),
-        (0..12usize, number(), number()).prop_map(|(kind, value, second)| Poison::Change {
+        (0..13usize, number(), number()).prop_map(|(kind, value, second)| Poison::Change {
             kind,
             value,
             second
@@ -177,6 +221,7 @@ fn poison() -> impl Strategy<Value = Poison> {
             field,
             value
         }),
+        (0..80usize, number()).prop_map(|(field, value)| Poison::Stream { field, value }),
     ]
 }
 
@@ -219,6 +264,7 @@ fn change(people: &mut People, who: Handle, kind: usize, value: f32, second: f32
     let mask = people.mask;
     let crowd = &mut people.crowd;
     let layer = Layer { weight: value, time: second, ..Layer::new(clips[0].clip) };
+    let added = Layer { weight: value, speed: second, ..Layer::additive(people.plays[3].clip) };
     let aimed = Layer { speed: value, fade: second, model_space_root: true, ..Layer::new(clips[0].clip) };
     let _ = match kind {
         0 => crowd.fade_to(who, &clips, value),
@@ -232,6 +278,7 @@ fn change(people: &mut People, who: Handle, kind: usize, value: f32, second: f32
         8 => crowd.fade_layer(who, 0, value, second),
         9 => crowd.seek_layer(who, 0, value),
         10 => crowd.set_tier(who, Tier::Mid),
+        11 => crowd.set_layers(who, &[added]),
         _ => crowd.set_tier(who, Tier::Far),
     };
 }
@@ -290,6 +337,7 @@ fn frame(people: &mut People, who: usize, poison: Option<&Poison>, kind: &Poison
             }
             people.frame(Roots::OnGround, &HitPlanes { planes: &planes });
         }
+        Poison::Stream { field, value } => people.streamed(who, poison.map(|_| (field, value))),
         Poison::Answer { probe, field, value } if poison.is_some() => {
             people.frame(Roots::OnGround, &Spoilt { who: handle.index() as u32, probe, field, value });
         }
@@ -334,6 +382,18 @@ proptest! {
             finite(&ill, format, own_header);
             for who in (0..PEOPLE).filter(|&who| who != victim) {
                 prop_assert!(well.bits(who) == ill.bits(who), "character {who} has part in it");
+            }
+        }
+        // What has come of it can be saved, and goes on from there; streams are to be set again.
+        if !poisons.iter().any(|poison| matches!(poison, Poison::Stream { .. })) {
+            let mut again = People::new(format);
+            again.crowd.restore(&ill.crowd.snapshot()).expect("a crowd's own snapshot");
+            for people in [&mut ill, &mut well, &mut again] {
+                people.frame(Roots::OnGround, &LEVEL);
+            }
+            finite(&again, format, None);
+            for who in 0..PEOPLE {
+                prop_assert!(again.bits(who) == ill.bits(who), "character {who} comes back otherwise");
             }
         }
         // Nothing of it is left once the character starts anew.

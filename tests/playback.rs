@@ -355,6 +355,7 @@ fn the_order_in_which_clips_are_given_changes_no_bit_of_pose_or_root() {
             stage.frame(1.0 / 37.0);
             for way in 0..3 {
                 let first = stage.bits(all[0][way]);
+                assert_eq!(stage.plays(all[0][way]).len(), 4);
                 for (at, other) in all.iter().enumerate() {
                     let same = stage.bits(other[way]) == first;
                     assert!(same, "sync {sync}, way {way}, order {at}, frame {frame}");
@@ -378,6 +379,7 @@ fn a_third_clip_that_leaves_zero_moves_no_joint_by_more_than_its_weight() {
         })
     };
     let without = stage.spawn(&plays(0.0)[..2]);
+    let mut most_moved = 0.0f64;
     for weight in [1e-4f32, 1e-3, 1e-2] {
         let with = stage.spawn(&plays(weight));
         stage.frame(0.0);
@@ -388,11 +390,13 @@ fn a_third_clip_that_leaves_zero_moves_no_joint_by_more_than_its_weight() {
                 None => models[joint],
             };
             let moved = angle_between(local(&a), local(&b));
+            most_moved = most_moved.max(moved);
             // A sum of unit quaternions of length l turns by 2 w / l at most. Weights have 15 bits.
             let most = 2.0 * (f64::from(weight) + 2.0 / 32767.0) / 0.7 + 2e-5;
             assert!(moved <= most, "joint {joint}: {moved} rad by a weight of {weight}");
         }
     }
+    assert!(most_moved > 1e-3, "the third clip does move something: {most_moved}");
 }
 
 #[test]

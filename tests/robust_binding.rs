@@ -7,7 +7,7 @@ use throng::clip::{
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{Crowd, CrowdConfig, FlatGround, Frame, MAX_SPEED, Play, Serial, WorldTransform};
 use throng::error::BuildError;
-use throng::retarget::{BindSource, bind, fitting_keys, motion_keys};
+use throng::retarget::{BindSource, LiveMap, bind, fitting_keys, motion_keys};
 use throng::rig::{
     RawCharacter, RawJoint, RawSkeleton, ReferencePose, Rig, RigSource, Role, RoleMap, Side, Sole, Topology,
     Transform, roles_from_names,
@@ -509,4 +509,38 @@ fn root_motion_out_of_all_scale_is_refused_or_leads_to_finite_poses() {
         }
     }
     assert!(played > 3, "some are taken");
+}
+
+#[test]
+fn a_live_map_of_more_products_than_a_frame_can_take_is_refused() {
+    let target = content::character(RigKind::Engine, &BodyPlan::adult());
+    let rig = Rig::build(&target.rig_source()).expect("rig");
+    let built = content::character(RigKind::Biped, &BodyPlan::adult());
+    // Joints without a role between the first and the second of the spine: what lies between is a power of all of them.
+    let with = |more: u16| {
+        let (upper, mut joints) = (built.roles.spine()[1], Vec::new());
+        for (at, own) in (0_u16..).zip(&built.character.skeleton.joints) {
+            let shifted = |joint: u16| if joint >= upper { joint + more } else { joint };
+            let mut own = own.clone();
+            own.parent = own.parent.map(shifted);
+            if at == upper {
+                for k in 0..more {
+                    let parent = if k == 0 { own.parent } else { Some(upper + k - 1) };
+                    joints.push(joint(parent, Vec3::ZERO));
+                }
+                own.parent = Some(upper + more - 1);
+            }
+            joints.push(own);
+        }
+        let mut roles = RoleMap::new();
+        for (role, joint) in built.roles.iter() {
+            roles.set(role, if joint >= upper { joint + more } else { joint });
+        }
+        let skeleton = RawSkeleton { joints };
+        let reference = ReferencePose::rest(&skeleton);
+        LiveMap::build(BindSource { skeleton: &skeleton, roles: &roles, reference: &reference }, &rig)
+    };
+    let map = with(100).expect("a chain that is only long");
+    assert!(map.steps() > 100, "{} steps", map.steps());
+    assert!(matches!(with(60_000), Err(BuildError::Full { .. })));
 }

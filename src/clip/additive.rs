@@ -16,6 +16,7 @@ use crate::error::BuildError;
 
 /// The pose that an additive clip counts from.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum AdditiveReference<'a> {
     /// The reference pose of the topology's rigs.
     Rig,

@@ -13,6 +13,7 @@
 //! Constants of clips are not kept here: they are read from the clip's head every frame, so that a clip can be
 //! exchanged while it plays.
 
+pub(crate) use super::lanes_of::lanes_of;
 use super::library::ClipHead;
 use super::rare::Rare;
 use super::store::WorldTransform;
@@ -275,7 +276,7 @@ impl Block {
 
     /// Rig and skin that all live lanes share.
     pub fn shared_key(&self) -> Option<(u16, u16)> {
-        let mut live = (0..BLOCK).filter(|lane| self.live & (1 << lane) != 0);
+        let mut live = lanes_of(self.live);
         let first = live.next()?;
         let key = (self.rigs[first], self.skins[first]);
         live.all(|lane| (self.rigs[lane], self.skins[lane]) == key).then_some(key)
@@ -283,13 +284,13 @@ impl Block {
 
     /// True if all live lanes are of one rig.
     pub fn uniform(&self) -> bool {
-        let mut live = (0..BLOCK).filter(|lane| self.live & (1 << lane) != 0);
+        let mut live = lanes_of(self.live);
         let Some(first) = live.next() else { return true };
         live.all(|lane| self.rigs[lane] == self.rigs[first])
     }
 
     pub fn any_rig(&self) -> u16 {
-        self.rigs[self.live.trailing_zeros().min(15) as usize]
+        self.rigs[lanes_of(self.live).next().unwrap_or(BLOCK - 1)]
     }
 
     fn rows(&mut self) -> [&mut Row; ROWS] {
@@ -409,6 +410,11 @@ impl Lane {
     pub fn put_transform(&mut self, transform: &WorldTransform) {
         self.rows[..3].copy_from_slice(&transform.position);
         self.rows[3..7].copy_from_slice(&transform.rotation);
+    }
+
+    /// Whether an inertialised transition is under way.
+    pub fn in_transition(&self) -> bool {
+        self.flags[2]
     }
 
     /// Lets the lane have a pose in the next frame.

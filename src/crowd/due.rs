@@ -7,6 +7,7 @@ use crate::rig::MAX_FEET;
 
 /// Whom anybody sees. The others' clocks, events and roots go on; pose and output stay as they are.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub enum Visibility<'a> {
     /// Everybody.
     #[default]

@@ -6,7 +6,7 @@
 //! Each job writes a buffer as large as the crowd's. The crowd takes them in the order of the blocks until its own is
 //! full, so what is kept does not depend on how blocks were cut into jobs.
 
-use super::block::Block;
+use super::block::{Block, lanes_of};
 use super::library::{ClipHead, Library};
 use super::store::{ClipId, Handle};
 use crate::lanes::Row;
@@ -90,10 +90,7 @@ impl EventSink {
         library: &Library,
     ) {
         let rows = &block.clips[slot];
-        let mut lanes = lanes;
-        while lanes != 0 {
-            let lane = lanes.trailing_zeros() as usize;
-            lanes &= lanes - 1;
+        for lane in lanes_of(lanes) {
             let bit = 1u16 << lane;
             let head = library.head(rows.clip[lane]);
             let clock = ClipClock {

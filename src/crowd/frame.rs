@@ -28,6 +28,7 @@ const FAR_FROM: usize = 1 << 20;
 
 /// Who moves the characters' roots.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub enum Roots<'a> {
     /// Root motion does, and puts them onto the ground.
     #[default]
@@ -42,6 +43,7 @@ pub enum Roots<'a> {
 
 /// How far a frame goes; each includes those before it. For measuring and for hosts that need only a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Stage {
     /// Clocks and root motion.
     Advance,

@@ -7,6 +7,7 @@ mod executor;
 mod frame;
 mod ground;
 mod height_field;
+mod lanes_of;
 mod library;
 mod masks;
 mod output;

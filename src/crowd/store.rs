@@ -7,6 +7,7 @@ mod lifecycle;
 mod pack;
 pub(crate) mod place;
 mod playback;
+mod rare_pool;
 mod read;
 mod rebase;
 mod refused;
@@ -25,13 +26,12 @@ use super::frame::{self, Cohort, Frame, JobScratch, RigData, Shared, Stage, Topo
 use super::library::Library;
 use super::masks::MaskData;
 use super::output::PackedSkin;
-use super::rare::Rare;
 use super::stages::feet::LegPlan;
 use super::streams::{StreamCounts, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
 use crate::clip::{BoundClip, Planar};
 use crate::error::BuildError;
-use crate::lanes::{BLOCK, Line, Row, SlotBuffer};
+use crate::lanes::{BLOCK, Line, SlotBuffer};
 use crate::rig::{MAX_FEET, NO_PARENT, Rig, Topology};
 
 pub(in crate::crowd) use bounds::RigBounds;
@@ -75,16 +75,13 @@ pub struct Crowd {
     slots: SlotBuffer,
     scratch: Vec<JobScratch>,
     events: EventSink,
-    /// Rare state and memory of transitions that nobody uses.
-    #[allow(clippy::vec_box, reason = "boxes go to lanes and come back")]
-    spare: Vec<Box<Rare>>,
-    spare_memory: Vec<Box<[Row]>>,
+    pool: rare_pool::RarePool,
+    /// Characters that are in an inertialised transition.
+    transitions: usize,
     last_moment: transitions::LastMoment,
     tiers: [TierConfig; TIERS],
     /// Frames so far: blocks take turns by it.
     frames: u64,
-    /// Rare state that there is, with characters or spare.
-    rares: usize,
     time: f64,
     live: usize,
     /// True if the last frame wrote the slots.
@@ -110,12 +107,11 @@ impl Crowd {
             slots: SlotBuffer::default(),
             scratch: Vec::new(),
             events: EventSink::default(),
-            spare: Vec::new(),
-            spare_memory: Vec::new(),
+            pool: rare_pool::RarePool::default(),
+            transitions: 0,
             last_moment: transitions::LastMoment::default(),
             tiers: config.tiers.map(TierConfig::sound),
             frames: 0,
-            rares: 0,
             time: 0.0,
             live: 0,
             written: false,
@@ -231,28 +227,6 @@ impl Crowd {
 
     fn max_lines(&self) -> usize {
         self.rig_data.iter().flat_map(|rig| &rig.skins).map(|skin| skin.lines as usize).max().unwrap_or(1)
-    }
-
-    /// Memory of transitions that have come to their end is free for others.
-    fn reclaim(&mut self) {
-        let Self { cohorts, spare, spare_memory, .. } = self;
-        for block in cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
-            let busy = block.fading | block.transitions | block.layered;
-            while block.settled != 0 {
-                let lane = block.settled.trailing_zeros() as usize;
-                block.settled &= block.settled - 1;
-                let Some(rare) = &mut block.rare[lane] else { continue };
-                if block.transitions & (1 << lane) == 0 {
-                    spare_memory.extend(rare.transition.memory.take());
-                }
-                if busy & (1 << lane) == 0
-                    && let Some(mut rare) = block.rare[lane].take()
-                {
-                    *rare = Rare::default();
-                    spare.push(rare);
-                }
-            }
-        }
     }
 
     fn place(&self, handle: Handle) -> Result<Place, BuildError> {

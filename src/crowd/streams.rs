@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::block::Block;
+use super::block::{Block, lanes_of};
 use super::scratch::Scratch;
 use super::stages::live::{NO_TURN, Reach, Streamed, live};
 use crate::lanes::{BLOCK, LineSources, Row, Simd, SlotWriter};
@@ -24,6 +24,7 @@ pub struct StreamId(pub u32);
 
 /// What becomes of the way that the hips of a stream make over the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StreamRoot {
     /// It stays in the pose: the body moves away from its root, which stays or is the host's.
     #[default]
@@ -59,6 +60,7 @@ pub struct StreamPose<'a> {
 
 /// What a frame made of its streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamReport {
     /// Characters that took this frame's pose.
     pub followed: u32,
@@ -399,9 +401,4 @@ pub(crate) fn with_last_pose(writer: &SlotWriter<'_>, block: &mut Block, lanes: 
         });
         held | u16::from(shown) << lane
     })
-}
-
-/// Lanes of a mask, lowest first.
-fn lanes_of(mask: u16) -> impl Iterator<Item = usize> {
-    (0..BLOCK).filter(move |lane| mask & (1 << lane) != 0)
 }

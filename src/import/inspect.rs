@@ -11,6 +11,7 @@ use crate::rig::{RawSkeleton, Role, RoleMap, Side};
 
 /// What a file holds, by the names of its joints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Inspection {
     /// All joints, parents first.
     pub joints: Vec<InspectedJoint>,
@@ -27,6 +28,7 @@ pub struct Inspection {
 
 /// One joint of an [`Inspection`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct InspectedJoint {
     /// As the file spells it.
     pub name: String,
@@ -38,6 +40,7 @@ pub struct InspectedJoint {
 
 /// One clip of an [`Inspection`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct InspectedClip {
     /// As the file spells it.
     pub name: String,

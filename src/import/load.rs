@@ -16,6 +16,7 @@ pub struct LoadOptions {
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// glTF, GLB, VRM.
     Gltf,

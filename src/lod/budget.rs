@@ -1,9 +1,10 @@
 //! What tiers may cost: the place for a controller.
 
-use crate::crowd::{TIERS, TierConfig};
+use crate::crowd::TIERS;
 
 /// What a budget can know.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Load {
     /// Characters in each of [`Tier::ALL`](crate::crowd::Tier::ALL), heroes first.
     pub counts: [usize; TIERS],
@@ -14,8 +15,9 @@ pub struct Load {
 /// How much detail there is to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Frames between poses, for [`Crowd::set_periods`](crate::crowd::Crowd::set_periods): acts at once for all.
-    pub periods: [u8; TIERS],
+    /// Frames between poses, for [`Crowd::set_periods`](crate::crowd::Crowd::set_periods): acts at once for all. `None`
+    /// leaves them as they are.
+    pub periods: Option<[u8; TIERS]>,
     /// Factor on the distances at which tiers end: acts as characters change over.
     pub reach: f32,
     /// Most characters of each tier; who is one too many goes into the next. Not of the last one, which takes all, and not
@@ -24,9 +26,9 @@ pub struct Plan {
 }
 
 impl Default for Plan {
-    /// What the tiers' default configuration has, without bounds.
+    /// What the crowd was made with, without bounds.
     fn default() -> Self {
-        Self { periods: TierConfig::DEFAULT.map(|tier| tier.period), reach: 1.0, most: [usize::MAX; TIERS] }
+        Self { periods: None, reach: 1.0, most: [usize::MAX; TIERS] }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::crowd::{Crowd, Handle, WorldTransform};
 
 /// What became of the entities of one crossing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Crossing {
     /// Characters that crossed.
     pub crossed: usize,
@@ -13,6 +14,9 @@ pub struct Crossing {
     pub stale: usize,
     /// Entities whose transform is not finite, not a rotation or out of range; the crowd keeps its own.
     pub refused: usize,
+    /// Entities whose character another one has too, counted among the others: which of them the crowd goes by depends on
+    /// the world's archetypes. Only [`Mirror::read`] looks for them.
+    pub doubled: usize,
 }
 
 /// A world's characters in the crowd's order. Kept between frames: it allocates only when the world grows.
@@ -58,6 +62,7 @@ impl Mirror {
                 }
                 let index = handle.index();
                 let valid = transform.is_valid();
+                crossing.doubled += usize::from(handles[index] == handle);
                 handles[index] = handle;
                 transforms[index] = if valid { *transform } else { NOWHERE };
                 crossing.crossed += usize::from(valid);

@@ -38,6 +38,7 @@ pub struct TierChange {
 
 /// What came of one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TierStats {
     /// Characters in each of [`Tier::ALL`], changes included.
     pub counts: [usize; TIERS],
@@ -61,8 +62,8 @@ impl State {
     const NOBODY: Self = Self { handle: Handle::NONE, tier: Tier::Near, since: f32::MAX };
 }
 
-/// See the module's head. It remembers the tier of each character by itself; whoever calls
-/// [`Crowd::set_tier`] besides is overruled at the next change.
+/// See the module's head. [`update`](Self::update) goes by the tiers that the crowd has, so that it may be restored and
+/// others may call [`Crowd::set_tier`] besides; [`decide`](Self::decide) by what it has decided before.
 #[derive(Debug, Default)]
 pub struct TierPolicy {
     config: PolicyConfig,
@@ -97,8 +98,17 @@ impl TierPolicy {
         frame_seconds: Option<f32>,
     ) -> TierStats {
         let plan = budget.plan(&Load { counts: self.stats.counts, frame_seconds });
-        // A plan with other periods than there are leaves them as they are.
-        let _ = crowd.set_periods(plan.periods);
+        if let Some(periods) = plan.periods {
+            // Periods that no tier can have leave them as they are.
+            let _ = crowd.set_periods(periods);
+        }
+        self.meet(scene.handles);
+        // The crowd knows best: it may have been restored, or told by others.
+        for state in &mut self.states[..scene.handles.len()] {
+            if let Ok(tier) = crowd.tier(state.handle) {
+                state.tier = tier;
+            }
+        }
         self.decide(scene, viewers, dt, &plan);
         for change in &self.changes {
             // Who is gone is left out.
@@ -112,14 +122,8 @@ impl TierPolicy {
         let dt = if dt.is_finite() { dt.max(0.0) } else { 0.0 };
         self.changes.clear();
         self.stats = TierStats::default();
-        if self.states.len() < scene.handles.len() {
-            self.states.resize(scene.handles.len(), State::NOBODY);
-            self.distances.resize(scene.handles.len(), f32::MAX);
-        }
+        self.meet(scene.handles);
         for (index, (state, &handle)) in self.states.iter_mut().zip(scene.handles).enumerate() {
-            if state.handle != handle {
-                *state = State { handle, ..State::NOBODY };
-            }
             state.since += dt;
             if handle != Handle::NONE {
                 self.distances[index] = scene.distance(index, viewers);
@@ -171,6 +175,19 @@ impl TierPolicy {
         self.stats.changed = self.changes.len();
         self.stats.heroes_over = self.stats.counts[Tier::Hero as usize].saturating_sub(plan.most[0]);
         &self.changes
+    }
+
+    /// Forgets who is no longer at his place; everybody new is in [`Tier::Near`].
+    fn meet(&mut self, handles: &[Handle]) {
+        if self.states.len() < handles.len() {
+            self.states.resize(handles.len(), State::NOBODY);
+            self.distances.resize(handles.len(), f32::MAX);
+        }
+        for (state, &handle) in self.states.iter_mut().zip(handles) {
+            if state.handle != handle {
+                *state = State { handle, ..State::NOBODY };
+            }
+        }
     }
 
     /// Distance as it counts at the end of a tier: who is within it is nearer, who is beyond farther. The index tells
@@ -244,6 +261,36 @@ mod tests {
     }
 
     const DT: f32 = 1.0 / 60.0;
+
+    #[test]
+    fn what_the_crowd_was_told_by_others_or_restored_to_is_seen_and_its_periods_stay() {
+        use crate::content::{self, BodyPlan, RigKind};
+        use crate::crowd::{CrowdConfig, TierConfig};
+        let mut tiers = TierConfig::DEFAULT;
+        tiers[3].period = 8;
+        let mut crowd = Crowd::new(CrowdConfig { tiers, ..CrowdConfig::default() });
+        let built = content::character(RigKind::ALL[0], &BodyPlan::adult());
+        let rig = crowd.add_rig(crate::rig::Rig::build(&built.rig_source()).expect("rig")).expect("rig");
+        let transforms = [WorldTransform::standing(100.0, 0.0, 0.0)];
+        let handles = [crowd.spawn(rig, 0, transforms[0], &[]).expect("spawned")];
+        let before = crowd.snapshot();
+        let mut policy = TierPolicy::new(PolicyConfig::default());
+        let scene = Scene { handles: &handles, transforms: &transforms, importance: &[], heroes: &[] };
+        let round = |policy: &mut TierPolicy, crowd: &mut Crowd, plan: Plan| {
+            let viewers = [Viewer::at([0.0; 3])];
+            policy.update(crowd, scene, &viewers, 1.0, &mut super::super::budget::Fixed(plan), None);
+            crowd.tier(handles[0]).expect("alive")
+        };
+        assert_eq!(round(&mut policy, &mut crowd, Plan::default()), Tier::Far);
+        crowd.restore(&before).expect("restored");
+        assert_eq!(crowd.tier(handles[0]), Ok(Tier::Near));
+        assert_eq!(round(&mut policy, &mut crowd, Plan::default()), Tier::Far, "after a restore");
+        crowd.set_tier(handles[0], Tier::Hero).expect("alive");
+        assert_eq!(round(&mut policy, &mut crowd, Plan::default()), Tier::Far, "after others");
+        assert_eq!(crowd.tiers()[3].period, 8);
+        round(&mut policy, &mut crowd, Plan { periods: Some([1, 1, 1, 2]), ..Plan::default() });
+        assert_eq!(crowd.tiers()[3].period, 2);
+    }
 
     /// C68: the camera swings half a metre about the end of a tier.
     #[test]

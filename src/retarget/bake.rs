@@ -8,6 +8,7 @@ use crate::rig::{NO_PARENT, RawSkeleton, Rig};
 
 /// Which joint carries the travel over the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TravelOn {
     /// The topmost joint above the pelvis, so that props and sockets beside the body come along; the pelvis where there is
     /// none.

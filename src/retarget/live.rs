@@ -228,7 +228,7 @@ fn products(tree: &Tree, sources: &[Source], topology: &Topology) -> Result<Vec<
             Source::Between(a, b, u) => Value::between(a, b, u),
         };
         let factors = tree.way(above, value);
-        total += factors.iter().map(Factor::len).sum::<usize>();
+        total += factors.iter().map(|factor| tree.products(factor)).sum::<usize>();
         if total > MAX_FACTORS {
             return Err(BuildError::Full { what: "65 536 products of a live map" });
         }

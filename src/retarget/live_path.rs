@@ -40,16 +40,6 @@ pub(crate) enum Factor {
     Power { from: Option<u16>, to: u16, exponent: f64 },
 }
 
-impl Factor {
-    /// Products that it stands for.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Joint { .. } => 1,
-            Self::Power { .. } => 2,
-        }
-    }
-}
-
 /// Parents and depths of a skeleton's joints.
 pub(crate) struct Tree {
     parents: Vec<Option<u16>>,
@@ -92,6 +82,14 @@ impl Tree {
         }
         up.extend(down.into_iter().rev());
         up
+    }
+
+    /// Products that a factor stands for: a power is one of all joints on its way.
+    pub fn products(&self, factor: &Factor) -> usize {
+        match *factor {
+            Factor::Joint { .. } => 1,
+            Factor::Power { from, to, .. } => 1 + self.path(from, Some(to)).len(),
+        }
     }
 
     /// `above^-1 value`.

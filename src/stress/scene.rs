@@ -23,6 +23,7 @@ const START_MARGIN: f64 = 8.0;
 
 /// Who does what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum SceneKind {
     /// All built-in rigs in many proportions, one to four clips each out of a large library.
     #[default]

@@ -1,9 +1,18 @@
 //! Rigs and clips change while characters are on them: no frame is wrong or not finite.
 
-use throng::content::{self, BodyPlan, ClipKind, RigKind};
-use throng::crowd::{Crowd, CrowdConfig, Handle, Layer, Play, WorldTransform, Wrap};
+use std::sync::Arc;
 
-use crate::bodies::{CLIPS, add, bound, finite, frame, rig, spawn, three};
+use glam::{Quat, Vec3};
+use throng::clip::AdditiveReference;
+use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::crowd::{
+    Crowd, CrowdConfig, FlatGround, Frame, Handle, Layer, LocalTransform, Play, Serial, Stream, StreamId,
+    StreamPose, StreamRoot, Tier, WorldTransform, Wrap,
+};
+use throng::retarget::{BindSource, LiveMap, LiveMaps, bind_additive};
+use throng::rig::Role;
+
+use crate::bodies::{CLIPS, Random, add, bound, finite, frame, rig, spawn, three};
 
 #[test]
 fn a_clip_is_exchanged_while_it_plays() {
@@ -139,4 +148,120 @@ fn an_exchanged_rig_gives_the_poses_that_it_always_gave() {
         handles.iter().flat_map(|&handle| crowd.pose(handle).unwrap().1.to_vec()).collect::<Vec<u8>>()
     };
     assert!(poses(true) == poses(false));
+}
+
+/// A body's own skeleton as the source of a stream, and its rest pose there.
+fn own_stream(built: &BuiltIn) -> (Arc<LiveMap>, Vec<[f32; 4]>) {
+    let reference = built.reference();
+    let (skeleton, roles) = (&built.character.skeleton, &built.roles);
+    let source = BindSource { skeleton, roles, reference: &reference };
+    let map = LiveMaps::default().get(source, &rig(built)).expect("a map");
+    (map, skeleton.joints.iter().map(|joint| joint.rest.rotation.to_array()).collect())
+}
+
+/// Bones are as long as those of the rig of now, rotations are unit; gives how far the pose is from rest at most.
+fn judge(crowd: &Crowd, built: &BuiltIn, handle: Handle, when: &str) -> f32 {
+    let skeleton = &built.character.skeleton;
+    let pelvis = usize::from(built.roles.joint(Role::Hips).expect("hips"));
+    let mut pose = vec![LocalTransform::IDENTITY; skeleton.joints.len()];
+    crowd.local_pose_into(handle, &mut pose).expect("a pose");
+    let mut most = 0.0f32;
+    for (at, (joint, transform)) in skeleton.joints.iter().zip(&pose).enumerate() {
+        let turn = Quat::from_array(transform.rotation);
+        assert!((turn.length() - 1.0).abs() < 1e-4, "{when}: joint {at} turns by {turn}");
+        most = most.max(turn.angle_between(joint.rest.rotation));
+        if joint.parent.is_some() && at != pelvis {
+            let off = Vec3::from_array(transform.translation).distance(joint.rest.translation);
+            assert!(off < 1e-4, "{when}: joint {at} \"{}\" is {off} m from its place", joint.name);
+        }
+    }
+    most
+}
+
+/// Layers of both kinds, fades, transitions, streams, tiers and feet on the ground, while clips and rigs are exchanged:
+/// every frame of everybody is judged.
+#[test]
+fn no_frame_of_any_stage_is_wrong_while_clips_and_rigs_are_exchanged() {
+    let mut crowd = Crowd::new(CrowdConfig { transitions: 0.5, ..CrowdConfig::default() });
+    let mut bodies = three(&mut crowd);
+    let added = |built: &BuiltIn, kind| {
+        let reference = built.reference();
+        let (skeleton, roles) = (&built.character.skeleton, &built.roles);
+        let source = BindSource { skeleton, roles, reference: &reference };
+        bind_additive(source, &content::clip(kind, built), AdditiveReference::Rig, &rig(built)).expect("clip")
+    };
+    let extra = [0, 2].map(|at| crowd.add_clip(added(&bodies[at].built, ClipKind::Idle)).expect("clip"));
+    let handles: Vec<Handle> = (0..36).map(|k| spawn(&mut crowd, &bodies, k)).collect();
+    for (k, &handle) in handles.iter().enumerate() {
+        crowd.set_tier(handle, Tier::ALL[k / 3 % 4]).expect("alive");
+    }
+    crowd.pack();
+    let streams: Vec<_> = bodies.iter().map(|body| own_stream(&body.built)).collect();
+    let mut random = Random(7);
+    let (mut moved, mut followed, mut changing) = (0.0f32, 0, 0);
+    let plans = [BodyPlan::tall(), BodyPlan::stocky(), BodyPlan::child(), BodyPlan::adult()];
+    for round in 0..60 {
+        let k = random.below(handles.len());
+        let (handle, body) = (handles[k], k % 3);
+        let next = Play::new(bodies[body].clips[random.below(4)]);
+        match random.below(5) {
+            0 => drop(crowd.transition_to(handle, &[next], 0.3).expect("clips")),
+            1 => crowd.fade_to(handle, &[next], 0.3).expect("clips"),
+            2 => {
+                let over = Layer { weight: 0.6, ..Layer::new(next.clip) };
+                crowd.set_layers(handle, &[over, Layer::additive(extra[body / 2])]).expect("layers");
+            }
+            3 => {
+                let (map, root) = (Arc::clone(&streams[body].0), [StreamRoot::InPose, StreamRoot::Travel]);
+                let stream = Stream { id: StreamId(body as u32), map, root: root[round % 2] };
+                crowd.set_stream(handle, &stream).expect("stream");
+            }
+            _ => crowd.set_clips(handle, &[next]).expect("clips"),
+        }
+        let body = random.below(3);
+        if round % 3 == 2 {
+            let kind = RigKind::ALL[body / 2];
+            let built = content::character(kind, &plans[random.below(4)]);
+            crowd.replace_rig(bodies[body].rig, rig(&built)).expect("the same topology");
+            bodies[body].built = built;
+        } else if round % 3 == 1 {
+            let kind = ClipKind::ALL[random.below(ClipKind::ALL.len())];
+            let (at, clip) = (random.below(4), bound(&bodies[body].built, kind));
+            crowd.replace_clip(bodies[body].clips[at], clip).expect("the same topology");
+        } else {
+            let kind = [ClipKind::Walk, ClipKind::Idle, ClipKind::Run][random.below(3)];
+            let clip = added(&bodies[body].built, kind);
+            crowd.replace_clip(extra[body / 2], clip).expect("the same topology");
+        }
+        for step in 0..3 {
+            let position = |at: usize| {
+                let hips = bodies[at].built.roles.joint(Role::Hips).expect("hips");
+                bodies[at].built.reference().position(hips.into()).as_vec3().to_array()
+            };
+            let poses: Vec<StreamPose<'_>> = (0..3)
+                .map(|at| StreamPose { rotations: &streams[at].1, position: position(at), contacts: None })
+                .collect();
+            let ground = FlatGround::default();
+            let frame = Frame { streams: &poses, ..Frame::new(1.0 / 60.0, &ground) };
+            let before: Vec<_> = handles.iter().map(|&who| crowd.transform(who).expect("alive")).collect();
+            crowd.frame(frame, &Serial).expect("a frame");
+            followed += crowd.stream_report().followed;
+            for (k, &handle) in handles.iter().enumerate() {
+                changing += usize::from(crowd.is_changing(handle).expect("alive"));
+                // A poorer tier has its pose when its turn comes, after an exchange of the rig as well.
+                if step == 0 && round % 3 == 2 && crowd.joint_model(handle, 0).is_err() {
+                    continue;
+                }
+                let when = format!("round {round}, step {step}, character {k}");
+                assert!(finite(&crowd, handle), "{when}");
+                let now = crowd.transform(handle).expect("alive");
+                let way = Vec3::from_array(now.position).distance(Vec3::from_array(before[k].position));
+                assert!(way < 0.2, "{when}: the root jumps by {way} m");
+                if crowd.joint_model(handle, 0).is_ok() {
+                    moved = moved.max(judge(&crowd, &bodies[k % 3].built, handle, &when));
+                }
+            }
+        }
+    }
+    assert!(moved > 0.5 && followed > 20 && changing > 100, "{moved} rad, {followed}, {changing}");
 }

@@ -1,7 +1,7 @@
 //! What must hold of every input of every importer, whether it is accepted or refused.
 
 use throng::import::bvh::{self, BvhOptions, BvhPositions, BvhRest};
-use throng::import::{FootMarks, ImportError, Imported, Refusal, Sidecar, gltf, inspect};
+use throng::import::{FootMarks, ImportError, Imported, Refusal, Sidecar, gltf, inspect, motion_text};
 use throng::rig::Transform;
 
 use super::bytes::Bytes;
@@ -24,6 +24,8 @@ impl Bound {
 pub const GLTF: Bound = Bound { per_byte: 8, base: 16 << 20 };
 /// Of `bvh::load_bytes`.
 pub const BVH: Bound = Bound { per_byte: 16, base: 16 << 20 };
+/// Of `motion_text::load_bytes`.
+pub const MOTION_TEXT: Bound = Bound { per_byte: 16, base: 64 << 10 };
 /// Of `Sidecar::from_bytes`.
 pub const SIDECAR: Bound = Bound { per_byte: 16, base: 16 << 10 };
 /// Of `Archive::open_within` and all of its clips, for each byte of rows that it lets them take.
@@ -109,6 +111,41 @@ pub fn bvh(input: &[u8]) -> Verdict {
     }
     let read = bounded(BVH.of(text.len()), || bvh::load_bytes(text, &options));
     Verdict::of(read, |imported| sound(&imported))
+}
+
+/// A DeepMimic motion; or behind a zero byte, changes to frames that stand: see [`frames`].
+pub fn motion_text(input: &[u8]) -> Verdict {
+    let written;
+    let text = match input.split_first() {
+        Some((0, changes)) => {
+            written = frames(changes);
+            written.as_bytes()
+        }
+        _ => input,
+    };
+    let read = bounded(MOTION_TEXT.of(text.len()), || motion_text::load_bytes(text));
+    Verdict::of(read, |imported| sound(&imported))
+}
+
+/// Text of at most 64 frames. Each stands upright but for the values that are changed: their number (at most 7), then
+/// for each its column and what becomes of it.
+pub fn frames(changes: &[u8]) -> String {
+    let mut bytes = Bytes(changes);
+    let mut rows = Vec::new();
+    while !bytes.0.is_empty() && rows.len() < 64 {
+        let mut row = [0.0_f32; 44];
+        (row[0], row[2]) = (0.1, 0.85);
+        for quaternion in [4, 8, 12, 16, 21, 25, 30, 35, 39] {
+            row[quaternion] = 1.0;
+        }
+        for _ in 0..bytes.below(8) {
+            row[bytes.below(44)] = bytes.number();
+        }
+        // Text has no words for infinity and what is no number: this is read as the first.
+        let word = |value: &f32| if value.is_finite() { format!("{value:e}") } else { "1e39".to_owned() };
+        rows.push(format!("[{}]", row.iter().map(word).collect::<Vec<_>>().join(",")));
+    }
+    format!(r#"{{"Loop":"wrap","Frames":[{}]}}"#, rows.join(","))
 }
 
 /// Contacts of one clip or of several.

@@ -51,6 +51,7 @@ enum Shared {
 
 /// What an archive says of a clip without unpacking it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ClipInfo<'a> {
     /// Its name.
     pub name: &'a str,

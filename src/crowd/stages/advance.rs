@@ -15,7 +15,7 @@ use core::f32::consts::PI;
 
 use super::layer_clocks::advance_layers;
 use super::travel;
-use crate::crowd::block::{Block, ClipRows, MAX_CLIPS, put_bit};
+use crate::crowd::block::{Block, ClipRows, MAX_CLIPS, lanes_of, put_bit};
 use crate::crowd::events::EventSink;
 use crate::crowd::library::{Library, hot};
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Simd, Vec3, per_isa, sin_cos_small};
@@ -117,10 +117,7 @@ pub(crate) fn advance(
         }
     }
     travel_rows(simd, block, slots, clocks);
-    let mut lanes = special & block.live;
-    while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
-        lanes &= lanes - 1;
+    for lane in lanes_of(special & block.live) {
         let way = travel::travel(block, lane, &clocks.slots[..slots], library, dt);
         for (row, value) in clocks.way.iter_mut().zip([way.x, way.z, way.yaw]) {
             row.0[lane] = value;
@@ -131,7 +128,7 @@ pub(crate) fn advance(
         advance_layers(block, dt, library, events);
     }
     if block.fading | block.transitions != 0 {
-        settle(block, dt);
+        end_changes(block, dt);
     }
 }
 
@@ -151,10 +148,7 @@ fn gather<L: Lanes>(rows: &ClipRows, library: &Library, clock: &mut SlotClock) {
     }
     L::transpose(&heads, &mut clock.heads);
     clock.cycle = clock.heads[hot::DURATION];
-    let mut folds = rows.ping_pong;
-    while folds != 0 {
-        let lane = folds.trailing_zeros() as usize;
-        folds &= folds - 1;
+    for lane in lanes_of(rows.ping_pong) {
         clock.cycle.0[lane] *= 2.0;
     }
     clock.wraps = spread(rows.loops | rows.ping_pong);
@@ -266,10 +260,7 @@ fn may_have_passed<L: Lanes>(time: &Row, clock: &mut SlotClock, at: usize) {
 /// Times of synced clips whose markers are not even.
 fn warp(block: &mut Block, slots: usize, library: &Library, clocks: &mut Clocks) {
     for (rows, clock) in block.clips[..slots].iter_mut().zip(&mut clocks.slots) {
-        let mut lanes = rows.synced & rows.warped;
-        while lanes != 0 {
-            let lane = lanes.trailing_zeros() as usize;
-            lanes &= lanes - 1;
+        for lane in lanes_of(rows.synced & rows.warped) {
             let sync = &library.head(rows.clip[lane]).sync;
             let duration = clock.duration().0[lane];
             let (from, to) = (clock.from.0[lane], sync.time(block.phase.0[lane]));
@@ -291,10 +282,7 @@ pub(crate) fn fold(time: f32, duration: f32) -> (f32, bool) {
 
 /// For constant twists a way to and fro is the way between its ends.
 fn fold_ways(rows: &ClipRows, clock: &mut SlotClock) {
-    let mut lanes = rows.ping_pong & !rows.varying;
-    while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
-        lanes &= lanes - 1;
+    for lane in lanes_of(rows.ping_pong & !rows.varying) {
         let duration = clock.duration().0[lane];
         let (from, to) = (fold(clock.from.0[lane], duration).0, fold(rows.time.0[lane], duration).0);
         clock.moved.0[lane] = to - from;
@@ -396,12 +384,9 @@ fn root_kernel<L: Lanes>(block: &mut Block, dt: f32, drive: Drive, clocks: &Cloc
 }
 
 /// Weights of cross-fades at the end of the frame, and the ends of fades and transitions.
-fn settle(block: &mut Block, dt: f32) {
-    let mut lanes = block.fading | block.transitions;
+fn end_changes(block: &mut Block, dt: f32) {
     let mut recount = false;
-    while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
-        lanes &= lanes - 1;
+    for lane in lanes_of(block.fading | block.transitions) {
         let Some(rare) = &mut block.rare[lane] else { continue };
         if block.fading & (1 << lane) != 0 {
             rare.fade.elapsed += dt;

@@ -390,18 +390,18 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, block: &mut Block, scratch: &mut Scrat
             let rotations = &mut scratch.rotations;
             // Products of a few unit quaternions stay within a millionth of one: no need to normalise again.
             let thigh = above.conjugate().times(solved.thigh);
-            settle(target.hit, thigh, &mut rotations[usize::from(leg.thigh)], at);
+            take_solved(target.hit, thigh, &mut rotations[usize::from(leg.thigh)], at);
             let shin = solved.thigh.conjugate().times(solved.shin);
-            settle(target.hit, shin, &mut rotations[usize::from(leg.shin)], at);
+            take_solved(target.hit, shin, &mut rotations[usize::from(leg.shin)], at);
             let foot = solved.shin.conjugate().times(foot);
-            settle(target.hit, foot, &mut rotations[usize::from(leg.foot)], at);
+            take_solved(target.hit, foot, &mut rotations[usize::from(leg.foot)], at);
         }
     }
 }
 
 /// Where there is no ground, the animated rotation stays, to the bit.
 #[inline(always)]
-fn settle<L: Lanes>(hit: L::Mask, solved: Quat<L>, rotation: &mut [Row; 4], at: usize) {
+fn take_solved<L: Lanes>(hit: L::Mask, solved: Quat<L>, rotation: &mut [Row; 4], at: usize) {
     Quat::select(hit, solved, Quat::load(rotation, at)).store(rotation, at);
 }
 

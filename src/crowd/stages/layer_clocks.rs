@@ -1,6 +1,6 @@
 //! Clocks, events and weights of layers: few characters have them, so lane by lane.
 
-use crate::crowd::block::{Block, put_bit};
+use crate::crowd::block::{Block, lanes_of, put_bit};
 use crate::crowd::events::{ClipClock, EventSink, Teller, Wrapping};
 use crate::crowd::library::Library;
 use crate::crowd::rare::LayerState;
@@ -8,10 +8,7 @@ use crate::crowd::rare::LayerState;
 /// Moves the layers of a block on by `dt`, at full rate like everything that counts time. Layers that have faded out
 /// end. Their root motion is no one's.
 pub(super) fn advance_layers(block: &mut Block, dt: f32, library: &Library, events: &mut EventSink) {
-    let mut lanes = block.layered;
-    while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
-        lanes &= lanes - 1;
+    for lane in lanes_of(block.layered) {
         let character = block.characters[lane];
         let Some(rare) = &mut block.rare[lane] else { continue };
         for layer in rare.layers.iter_mut().filter(|layer| layer.used) {

@@ -15,7 +15,7 @@ use arrayvec::ArrayVec;
 
 use super::sample::{Joints, pair};
 use crate::clip::PELVIS_RANGE;
-use crate::crowd::block::Block;
+use crate::crowd::block::{Block, lanes_of};
 use crate::crowd::library::Library;
 use crate::crowd::masks::MaskData;
 use crate::crowd::rare::MAX_LAYERS;
@@ -81,10 +81,7 @@ fn gather<'a>(block: &Block, slot: usize, pass: &LayerPass<'a>) -> Batch<'a> {
         additive: Row::ZERO,
         parts: ArrayVec::new(),
     };
-    let mut lanes = block.layered & pass.due;
-    while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
-        lanes &= lanes - 1;
+    for lane in lanes_of(block.layered & pass.due) {
         let Some(layer) = block.rare[lane].as_deref().map(|rare| &rare.layers[slot]) else { continue };
         let Some(mask) = pass.masks.get(usize::from(layer.mask)) else { continue };
         if !(layer.used && layer.weight > 0.0) {

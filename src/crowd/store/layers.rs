@@ -17,6 +17,7 @@ pub struct MaskId {
 
 /// What a layer does to the pose below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LayerMode {
     /// Takes its place.
     #[default]
@@ -117,10 +118,8 @@ impl Crowd {
         }
         let lane = usize::from(place.lane);
         let any = !layers.is_empty();
-        let (block, _) = self.block_and_library(place);
-        if any && block.rare[lane].is_none() {
-            let rare = self.take_rare();
-            self.block_and_library(place).0.rare[lane] = Some(rare);
+        if any {
+            self.have_rare(place);
         }
         let (block, _) = self.block_and_library(place);
         if let Some(rare) = &mut block.rare[lane] {
@@ -135,7 +134,7 @@ impl Crowd {
         put_bit(&mut block.layered, lane, any);
         let idle = (block.layered | block.fading | block.transitions) & (1 << lane) == 0;
         if let Some(rare) = block.rare[lane].take_if(|_| idle) {
-            self.give_rare(rare);
+            self.pool.give(rare);
         }
         Ok(())
     }
@@ -219,7 +218,7 @@ impl Crowd {
 
     /// Makes memory for the layers of that many characters, so that setting them allocates nothing.
     pub fn reserve_layers(&mut self, characters: usize) {
-        self.reserve_rare(characters);
+        self.pool.reserve(characters);
     }
 
     fn layer_state(&self, topology: u16, layer: &Layer) -> Result<LayerState, BuildError> {

@@ -139,6 +139,7 @@ impl Crowd {
             Some(index) => index,
             None => {
                 self.characters.push(Location { generation: 0, place: None });
+                self.refused.reserve(self.characters.len());
                 self.characters.len() as u32 - 1
             }
         };
@@ -157,11 +158,12 @@ impl Crowd {
     pub fn despawn(&mut self, handle: Handle) -> Result<(), BuildError> {
         let place = self.place(handle)?;
         let lane = self.unseat(place);
+        self.transitions -= usize::from(lane.in_transition());
         if let Some(token) = lane.token {
             self.slots.free(token);
         }
         if let Some(rare) = lane.rare {
-            self.give_rare(rare);
+            self.pool.give(rare);
         }
         self.streams.clear(handle.index);
         let entry = &mut self.characters[handle.index()];

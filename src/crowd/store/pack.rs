@@ -1,7 +1,7 @@
 //! Which character lives in which lane: sorted, so that blocks are full and uniform.
 
 use super::{Crowd, Place};
-use crate::crowd::block::{Block, Lane};
+use crate::crowd::block::{Block, Lane, lanes_of};
 use crate::lanes::{BLOCK, prefer_large_pages};
 
 impl Crowd {
@@ -16,11 +16,7 @@ impl Crowd {
             let blocks = &mut self.cohorts[cohort].blocks;
             for block in blocks.iter_mut() {
                 data.spare_rows.extend(block.mixed.take());
-                for lane in 0..BLOCK {
-                    if block.live & (1 << lane) != 0 {
-                        lanes.push(block.take(lane));
-                    }
-                }
+                lanes.extend(lanes_of(block.live).map(|lane| block.take(lane)));
             }
             lanes.sort_by_key(|lane| (lane.rig, lane.skin, lane.character));
             blocks.clear();

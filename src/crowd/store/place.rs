@@ -144,7 +144,7 @@ impl MixedRows {
 }
 
 /// Brings what a block carries and where it is filed in line with who lives in it.
-fn settle(cohort: &mut Cohort, at: usize, data: &mut TopologyData, rigs: &[RigData]) {
+fn refile(cohort: &mut Cohort, at: usize, data: &mut TopologyData, rigs: &[RigData]) {
     let block = &mut cohort.blocks[at];
     let key = block.shared_key();
     let mixed = block.live != 0 && key.is_none();
@@ -198,7 +198,7 @@ impl Crowd {
         }
         target.put(lane, state);
         let data = &mut self.topologies[usize::from(at.topology)];
-        settle(at, block as usize, data, &self.rig_data);
+        refile(at, block as usize, data, &self.rig_data);
         place
     }
 
@@ -207,7 +207,7 @@ impl Crowd {
         let cohort = &mut self.cohorts[usize::from(place.cohort)];
         let lane = cohort.blocks[place.block as usize].take(place.lane.into());
         let data = &mut self.topologies[usize::from(cohort.topology)];
-        settle(cohort, place.block as usize, data, &self.rig_data);
+        refile(cohort, place.block as usize, data, &self.rig_data);
         lane
     }
 
@@ -218,7 +218,7 @@ impl Crowd {
         cohort.open.clear();
         let data = &mut self.topologies[usize::from(cohort.topology)];
         for at in first.iter().map(|&at| at as usize).chain(0..cohort.blocks.len()) {
-            settle(cohort, at, data, &self.rig_data);
+            refile(cohort, at, data, &self.rig_data);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::clip::Planar;
 use crate::crowd::MAX_CLIPS;
 use crate::crowd::block::{Block, put_bit};
 use crate::crowd::library::Library;
-use crate::crowd::rare::{Fade, Rare};
+use crate::crowd::rare::Fade;
 use crate::crowd::stages::advance::fold;
 use crate::error::BuildError;
 
@@ -107,7 +107,9 @@ impl Crowd {
         let (block, _) = self.block_and_library(place);
         let bit = 1u16 << place.lane;
         block.settled |= block.transitions & bit;
+        let ended = block.transitions & bit != 0;
         block.transitions &= !bit;
+        self.transitions -= usize::from(ended);
     }
 
     pub(super) fn put_plays(&mut self, place: Place, plays: &Plays) {
@@ -350,46 +352,6 @@ impl Crowd {
     pub fn is_changing(&self, handle: Handle) -> Result<bool, BuildError> {
         let (block, lane) = self.block(handle)?;
         Ok((block.fading | block.transitions) & (1 << lane) != 0)
-    }
-
-    /// Room for rare state; reused where some is spare.
-    pub(super) fn take_rare(&mut self) -> Box<Rare> {
-        if self.spare.is_empty() {
-            self.make_rare();
-        }
-        self.spare.pop().unwrap_or_default()
-    }
-
-    /// Sees to it that a character has rare state.
-    pub(super) fn have_rare(&mut self, place: Place) {
-        let lane = usize::from(place.lane);
-        if self.block_and_library(place).0.rare[lane].is_none() {
-            let rare = self.take_rare();
-            self.block_and_library(place).0.rare[lane] = Some(rare);
-        }
-    }
-
-    /// Makes rare state for that many characters.
-    pub(super) fn reserve_rare(&mut self, count: usize) {
-        while self.spare.len() < count {
-            self.make_rare();
-        }
-    }
-
-    /// One more, and room for all of them and their memory to come back during a frame.
-    fn make_rare(&mut self) {
-        self.rares += 1;
-        self.spare.reserve(self.rares - self.spare.len());
-        self.spare_memory.reserve(self.rares.saturating_sub(self.spare_memory.len()));
-        self.spare.push(Box::default());
-    }
-
-    pub(super) fn give_rare(&mut self, mut rare: Box<Rare>) {
-        if let Some(memory) = rare.transition.memory.take() {
-            self.spare_memory.push(memory);
-        }
-        *rare = Rare::default();
-        self.spare.push(rare);
     }
 
     pub(super) fn topology_at(&self, place: Place) -> u16 {

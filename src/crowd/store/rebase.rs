@@ -1,10 +1,9 @@
 //! Another origin for the world: large worlds keep single precision by moving it along.
 
 use super::Crowd;
-use crate::crowd::block::Block;
+use crate::crowd::block::{Block, lanes_of};
 use crate::crowd::output::PoseHeader;
 use crate::error::BuildError;
-use crate::lanes::BLOCK;
 
 /// Farthest that an origin is moved at once, metres.
 const FARTHEST: f64 = 1e9;
@@ -26,9 +25,7 @@ impl Crowd {
         }
         for (k, &value) in offset.iter().enumerate() {
             let far = |sum: f32| (f64::from(sum) - value).abs() >= f64::from(FARTHEST_ROOT);
-            let live = |block: &Block, lane: usize| block.live & (1 << lane) != 0;
-            let any =
-                |block: &Block| (0..BLOCK).any(|lane| live(block, lane) && far(block.position[k].0[lane]));
+            let any = |block: &Block| lanes_of(block.live).any(|lane| far(block.position[k].0[lane]));
             if self.blocks().any(any) {
                 let right = "roots must stay below 1e7 m";
                 return Err(BuildError::Input { what: "an origin's offset", value: value as f32, right });
@@ -37,10 +34,7 @@ impl Crowd {
         let [x, y, z] = offset;
         let Self { cohorts, slots, .. } = self;
         for block in cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
-            for lane in 0..BLOCK {
-                if block.live & (1 << lane) == 0 {
-                    continue;
-                }
+            for lane in lanes_of(block.live) {
                 for (k, offset) in offset.into_iter().enumerate() {
                     let (sum, lost) = (&mut block.position[k].0[lane], &mut block.position_lost[k].0[lane]);
                     let moved = f64::from(*sum) - f64::from(*lost) - offset;

@@ -12,6 +12,12 @@ pub(super) struct Refused {
 }
 
 impl Refused {
+    /// Nothing has been told yet.
+    pub fn clear(&mut self) {
+        self.standing.clear();
+        self.new.clear();
+    }
+
     /// Room for so many characters, so that frames take none.
     pub fn reserve(&mut self, characters: usize) {
         self.standing.reserve(characters.saturating_sub(self.standing.len()));
@@ -34,8 +40,10 @@ impl Crowd {
             standing.clear();
             return;
         };
+        // Both have had room since these characters came.
         standing.resize(self.characters.len(), 0);
-        new.reserve(self.characters.len());
+        // What is missing is nothing that could be refused.
+        standing[places.len().min(self.characters.len())..].fill(0);
         for (index, (entry, place)) in self.characters.iter().zip(places).enumerate() {
             let bad = entry.place.is_some() && place.checked().is_none();
             let now = if bad { 1 + u64::from(entry.generation) } else { 0 };

@@ -2,11 +2,11 @@
 
 use super::{ClipId, Crowd, RigId};
 use crate::clip::BoundClip;
-use crate::crowd::block::{Block, put_bit};
+use crate::crowd::block::{Block, lanes_of, put_bit};
 use crate::crowd::library::Library;
 use crate::crowd::output::PackedSkin;
 use crate::error::BuildError;
-use crate::lanes::{BLOCK, Line};
+use crate::lanes::Line;
 use crate::rig::Rig;
 
 impl Crowd {
@@ -40,10 +40,7 @@ impl Crowd {
         }
         let cohorts = self.cohorts.iter_mut().filter(|cohort| cohort.topology == id.topology);
         for block in cohorts.flat_map(|cohort| &mut cohort.blocks) {
-            for lane in (0..BLOCK)
-                .filter(|lane| block.live & (1 << lane) != 0)
-                .collect::<arrayvec::ArrayVec<_, BLOCK>>()
-            {
+            for lane in lanes_of(block.live) {
                 retime(block, lane, id.index as u16, &old, &data.library);
             }
         }
@@ -122,8 +119,8 @@ impl Crowd {
     fn renew_wearers(&mut self, rig: u16, leg: f32) {
         let data = &self.rig_data[usize::from(rig)];
         for block in self.cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
-            for lane in 0..BLOCK {
-                if block.live & (1 << lane) == 0 || block.rigs[lane] != rig {
+            for lane in lanes_of(block.live) {
+                if block.rigs[lane] != rig {
                     continue;
                 }
                 block.leg.0[lane] = leg;
@@ -159,8 +156,8 @@ impl Crowd {
         let Self { cohorts, slots, rig_data, .. } = self;
         let data = &rig_data[usize::from(rig)];
         for block in cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
-            for lane in 0..BLOCK {
-                if block.live & (1 << lane) == 0 || block.rigs[lane] != rig {
+            for lane in lanes_of(block.live) {
+                if block.rigs[lane] != rig {
                     continue;
                 }
                 block.stale |= 1 << lane;
@@ -189,7 +186,7 @@ fn wearers<'a>(
     rig: u16,
 ) -> impl Iterator<Item = (&'a Block, usize)> {
     blocks.flat_map(move |block| {
-        let lanes = (0..BLOCK).filter(move |lane| block.live & (1 << lane) != 0 && block.rigs[*lane] == rig);
+        let lanes = lanes_of(block.live).filter(move |lane| block.rigs[*lane] == rig);
         lanes.map(move |lane| (block, lane))
     })
 }

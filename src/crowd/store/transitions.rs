@@ -16,6 +16,7 @@ use crate::lanes::{BLOCK, Row};
 
 /// How a transition is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TransitionKind {
     /// The new clips play alone, the old motion goes on by itself and gives way to them.
     Inertialised,
@@ -78,10 +79,8 @@ impl Crowd {
     /// Makes memory for that many transitions at a time, so that starting them allocates nothing.
     pub fn reserve_transitions(&mut self, count: usize) {
         let rows = self.memory_rows();
-        while self.spare_memory.len() < count {
-            self.spare_memory.push(vec![Row::ZERO; rows].into());
-        }
-        self.reserve_rare(count);
+        self.pool.reserve_memory(count, rows);
+        self.pool.reserve(count);
         self.last_moment
             .now
             .reserve(self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0));
@@ -90,7 +89,7 @@ impl Crowd {
     /// Characters that are in an inertialised transition.
     #[must_use]
     pub fn in_transition(&self) -> usize {
-        self.blocks().map(|block| block.transitions.count_ones() as usize).sum()
+        self.transitions
     }
 
     pub(super) fn memory_rows(&self) -> usize {
@@ -102,7 +101,7 @@ impl Crowd {
         let block = &self.cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let own = block.rare[usize::from(place.lane)].as_ref();
         let most = (self.live as f32 * self.config.transitions.clamp(0.0, 1.0)).ceil() as usize;
-        own.is_some_and(|rare| rare.transition.memory.is_some()) || self.in_transition() < most
+        own.is_some_and(|rare| rare.transition.memory.is_some()) || self.transitions < most
     }
 
     /// Copies what a character plays.
@@ -139,7 +138,7 @@ impl Crowd {
         let joints = self.topologies[topology].topology.len();
         self.have_rare(place);
         let TopologyData { library, plan, .. } = &self.topologies[topology];
-        let Self { cohorts, last_moment, spare_memory, .. } = self;
+        let Self { cohorts, last_moment, pool, transitions, .. } = self;
         let block = &mut cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let LastMoment { block: copy, scratch, events, now } = last_moment;
         // A transition under way is part of the old motion: lent to the copy for as long as it is looked at.
@@ -167,11 +166,8 @@ impl Crowd {
         block.rare[lane] = copy.rare[0].take();
         let Some(rare) = &mut block.rare[lane] else { return };
         let old = core::mem::take(&mut rare.transition);
-        let mut memory = old
-            .memory
-            .filter(|memory| memory.len() >= rows)
-            .or_else(|| spare_memory.pop().filter(|memory| memory.len() >= rows))
-            .unwrap_or_else(|| vec![Row::ZERO; rows].into());
+        let mut memory =
+            old.memory.filter(|memory| memory.len() >= rows).unwrap_or_else(|| pool.take_memory(rows));
         let values: &mut [f32] = bytemuck::cast_slice_mut(&mut memory);
         for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 2) {
             let (is, was) = (now[joint], value(pose, joints, joint));
@@ -197,6 +193,7 @@ impl Crowd {
             old.twist[k] * left + copy.displacement[k].0[0] * per * (1.0 - left)
         });
         rare.transition = Transition { memory: Some(memory), twist, elapsed: 0.0, duration: seconds };
+        *transitions += usize::from(running == 0);
         put_bit(&mut block.transitions, lane, true);
         put_bit(&mut block.settled, lane, false);
     }

@@ -97,6 +97,7 @@ pub const MAX_SPEED: f32 = 16.0;
 
 /// What a clip does at its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Wrap {
     /// As the clip is: runs on if it loops, else stops.
     #[default]

@@ -16,6 +16,7 @@ pub(super) use parse::read;
 
 /// Which specification a file follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub enum VrmKind {
     /// `VRM`: looks along -Z in its file.
     Zero,
@@ -109,6 +110,7 @@ pub struct VrmCollider {
 
 /// How a joint follows another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub enum VrmConstraintKind {
     /// Takes its turn about an axis (`X`, `Y`, `Z`).
     Roll(String),

@@ -4,6 +4,7 @@ mod archive;
 mod bind;
 mod bvh;
 mod gltf;
+mod motion_text;
 mod sidecar;
 mod snapshot;
 
@@ -27,6 +28,7 @@ pub fn targets() -> Vec<Target> {
         Target { name: "bind", judge: judge::bind, seeds: bind::seeds() },
         Target { name: "bvh", judge: judge::bvh, seeds: bvh::seeds() },
         Target { name: "gltf", judge: judge::gltf, seeds: gltf::seeds() },
+        Target { name: "motion_text", judge: judge::motion_text, seeds: motion_text::seeds() },
         Target { name: "sidecar", judge: judge::sidecar, seeds: sidecar::seeds() },
         Target { name: "snapshot", judge: judge::snapshot, seeds: snapshot::seeds() },
     ]

@@ -197,11 +197,18 @@ pub(super) fn check(
     let Some(rare) = &block.rare[lane] else {
         return if bit(block.fading | block.transitions | block.layered) { damaged("flags") } else { Ok(()) };
     };
-    check_rare(rare, (bit(block.fading), bit(block.transitions)), &crowd.topologies[usize::from(topology)])
+    let playing = core::array::from_fn(|slot| block.plays(slot, lane));
+    let changes = (bit(block.fading).then_some(playing), bit(block.transitions));
+    check_rare(rare, changes, &crowd.topologies[usize::from(topology)])
         .map_or(Ok(()), |what| Err(reader.damaged(what)))
 }
 
-fn check_rare(rare: &Rare, (fading, transiting): (bool, bool), data: &TopologyData) -> Option<&'static str> {
+/// `fading`: which slots play, if a cross-fade is under way.
+fn check_rare(
+    rare: &Rare,
+    (fading, transiting): (Option<[bool; MAX_CLIPS]>, bool),
+    data: &TopologyData,
+) -> Option<&'static str> {
     let share = |value: &f32| (0.0..=1.0 + 1e-6).contains(value);
     let Rare { fade, transition, layers } = rare;
     let sum = |weights: &[f32; MAX_CLIPS]| weights.iter().sum::<f32>();
@@ -210,7 +217,11 @@ fn check_rare(rare: &Rare, (fading, transiting): (bool, bool), data: &TopologyDa
         && sum(&fade.to) < 1.01
         && fade.elapsed >= 0.0
         && (0.0..=LONGEST).contains(&fade.duration)
-        && (!fading || fade.duration > 0.0);
+        // Only what plays has a clock that runs; and a character is to play something in the end.
+        && fading.is_none_or(|playing| {
+            let idle = |slot: usize| playing[slot] || fade.from[slot] == 0.0 && fade.to[slot] == 0.0;
+            fade.duration > 0.0 && (sum(&fade.to) - 1.0).abs() < 0.01 && (0..MAX_CLIPS).all(idle)
+        });
     if !sound {
         return Some("a cross-fade");
     }

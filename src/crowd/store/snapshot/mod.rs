@@ -15,11 +15,11 @@ mod tests;
 mod words;
 
 use super::{Crowd, Location, Place};
-use crate::crowd::block::{Block, CLIP_BITS, CLIP_ROWS, FLAGS, Lane, MAX_CLIPS, ROWS};
+use crate::crowd::block::{Block, CLIP_BITS, CLIP_ROWS, FLAGS, Lane, MAX_CLIPS, ROWS, lanes_of};
 use crate::crowd::frame::Cohort;
 use crate::crowd::rare::MAX_LAYERS;
 use crate::crowd::tier::TIERS;
-use crate::lanes::{BLOCK, Line, SlotBuffer};
+use crate::lanes::{Line, SlotBuffer};
 use words::{Hash, Reader, Writer};
 
 const MAGIC: &[u8; 8] = b"THRNGSNP";
@@ -156,7 +156,7 @@ impl Crowd {
                     continue;
                 }
                 out.u16(block.written);
-                for lane in (0..BLOCK).filter(|lane| block.live & (1 << lane) != 0) {
+                for lane in lanes_of(block.live) {
                     lane::write(out, block, lane);
                 }
             }
@@ -320,7 +320,7 @@ impl Crowd {
                 continue;
             }
             let written = reader.u16()?;
-            for lane in (0..BLOCK).filter(|lane| live & (1 << lane) != 0) {
+            for lane in lanes_of(live) {
                 let (state, range) = lane::read(reader, self, cohort.topology)?;
                 let Some(entry) = characters.get_mut(state.character as usize) else {
                     return Err(reader.damaged("a character that there is not"));
@@ -352,12 +352,12 @@ impl Crowd {
     fn install(&mut self, restored: Restored) {
         let Restored { time, frames, periods, written, live, characters, free, cohorts, mut slots } =
             restored;
-        let had = self.rares;
+        let had = self.rare_count();
         for at in 0..self.cohorts.len() {
             for block in core::mem::take(&mut self.cohorts[at].blocks) {
                 let data = &mut self.topologies[usize::from(self.cohorts[at].topology)];
                 data.spare_rows.extend(block.mixed);
-                block.rare.into_iter().flatten().for_each(|rare| self.give_rare(rare));
+                block.rare.into_iter().flatten().for_each(|rare| self.pool.give(rare));
             }
         }
         (self.time, self.frames, self.written, self.live) = (time, frames, written, live);
@@ -366,6 +366,7 @@ impl Crowd {
         (self.characters, self.free, self.slots) = (characters, free, slots);
         // By character: of others now.
         self.streams.clear_all();
+        self.refused.clear();
         self.events.passed.clear();
         self.events.lost = 0;
         for (at, (blocks, filed)) in cohorts.into_iter().enumerate() {
@@ -373,20 +374,6 @@ impl Crowd {
             self.file_all(at, &filed);
         }
         self.keep_rare(had);
-    }
-
-    /// Leaves as much rare state as there was, or as characters have now; memory of transitions likewise.
-    fn keep_rare(&mut self, had: usize) {
-        let lanes = || self.blocks().flat_map(|block| &block.rare).flatten();
-        let used = lanes().count();
-        let memories = lanes().filter(|rare| rare.transition.memory.is_some()).count();
-        self.spare.truncate(had.saturating_sub(used));
-        self.rares = used + self.spare.len();
-        // All of it comes back during frames.
-        self.spare.reserve(used);
-        let spare = self.spare_memory.len().saturating_sub(memories);
-        self.spare_memory.truncate(spare);
-        self.spare_memory.reserve(self.rares.max(memories + spare).saturating_sub(spare));
     }
 }
 

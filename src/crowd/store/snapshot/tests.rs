@@ -49,13 +49,16 @@ fn restoring_every_frame_piles_nothing_up_and_keeps_what_was_reserved() {
         }
     }
     let snapshot = crowd.snapshot();
-    let memories = |crowd: &Crowd| crowd.spare_memory.len() + crowd.in_transition();
-    let before = (crowd.rares, crowd.spare.len(), memories(&crowd), crowd.slots.room());
+    let state = |crowd: &Crowd| {
+        let ([made, boxes, memory], room) = crowd.pool.state();
+        assert!(room);
+        (made, boxes, memory + crowd.in_transition(), crowd.slots.room())
+    };
+    let before = state(&crowd);
     for _ in 0..50 {
         frame(&mut crowd);
         crowd.restore(&snapshot).expect("restored");
-        assert_eq!((crowd.rares, crowd.spare.len(), memories(&crowd), crowd.slots.room()), before);
-        assert!(crowd.spare.capacity() >= crowd.rares && crowd.spare_memory.capacity() >= crowd.rares);
+        assert_eq!(state(&crowd), before);
     }
 }
 
@@ -78,4 +81,92 @@ fn an_additive_clip_does_not_play_alone_and_no_weight_is_above_one() {
         }
         assert!(damaged(&mut crowd), "change {change}");
     }
+}
+
+#[test]
+fn a_fade_to_a_slot_that_does_not_play_is_refused_and_what_is_taken_can_be_saved_again() {
+    let (mut crowd, handles, [_, jog]) = walkers(1, false);
+    frame(&mut crowd);
+    crowd.fade_to(handles[0], &[jog], 0.5).expect("fade");
+    frame(&mut crowd);
+    let sound = crowd.snapshot();
+    let changes: [fn(&mut [f32; 4], &mut [f32; 4]); 5] = [
+        |_, to| to[3] = 0.5,
+        |from, _| from[2] = 0.5,
+        |_, to| to.fill(0.0),
+        |from, to| (from[3], to[3]) = (1.0, 1.0),
+        // A fade may come from anywhere among what plays.
+        |from, _| from.swap(0, 1),
+    ];
+    for (at, change) in changes.iter().enumerate() {
+        crowd.restore(&sound).expect("sound");
+        let blocks = crowd.cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks);
+        let block = blocks.filter(|block| block.live != 0).last().expect("one");
+        let fade = &mut block.rare[0].as_mut().expect("rare state").fade;
+        change(&mut fade.from, &mut fade.to);
+        let forged = crowd.snapshot();
+        let taken = crowd.restore(&forged);
+        assert_eq!(taken.is_ok(), at == 4, "change {at}: {taken:?}");
+        if taken.is_ok() {
+            for dt in [0.016, 0.3, 10.0] {
+                crowd.frame(Frame::new(dt, &FlatGround::default()), &Serial).expect("frame");
+                let again = crowd.snapshot();
+                crowd.restore(&again).expect("its own");
+            }
+        }
+    }
+}
+
+#[test]
+fn transitions_are_counted_through_all_that_starts_and_ends_them() {
+    let (mut crowd, mut handles, [walk, jog]) = walkers(40, false);
+    let count = |crowd: &Crowd| -> usize {
+        crowd.blocks().map(|block| block.transitions.count_ones() as usize).sum()
+    };
+    let (mut random, mut most) = (1u32, 0);
+    let mut kept = crowd.snapshot();
+    for round in 0..400 {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let at = (random >> 8) as usize % handles.len();
+        let handle = handles[at];
+        match random >> 28 {
+            0..8 => drop(crowd.transition_to(handle, &[jog], 0.1).expect("transition")),
+            8 | 9 => crowd.set_clips(handle, &[walk]).expect("set"),
+            10 => drop(crowd.transition_to(handle, &[walk], 0.0).expect("at once")),
+            11 if handles.len() > 10 => {
+                crowd.despawn(handle).expect("alive");
+                handles.swap_remove(at);
+            }
+            12 => kept = crowd.snapshot(),
+            13 => {
+                crowd.restore(&kept).expect("restored");
+                handles.retain(|&handle| crowd.is_live(handle));
+            }
+            _ => frame(&mut crowd),
+        }
+        assert_eq!(crowd.in_transition(), count(&crowd), "round {round}");
+        most = most.max(crowd.in_transition());
+    }
+    assert!(most > 3, "{most}");
+}
+
+#[test]
+fn refused_places_are_told_again_after_a_restore_and_after_they_were_missing() {
+    use crate::crowd::Roots;
+    let (mut crowd, handles, _) = walkers(2, false);
+    let bad = [WorldTransform { position: [f32::NAN; 3], rotation: [0.0; 4] }; 2];
+    let told = |crowd: &mut Crowd, places: &[WorldTransform]| {
+        let ground = FlatGround::default();
+        let frame = Frame { roots: Roots::Host(places), ..Frame::new(0.02, &ground) };
+        crowd.frame(frame, &Serial).expect("frame");
+        crowd.refused().to_vec()
+    };
+    assert_eq!(told(&mut crowd, &bad), handles);
+    assert_eq!(told(&mut crowd, &bad), []);
+    assert_eq!(told(&mut crowd, &bad[..1]), []);
+    assert_eq!(told(&mut crowd, &bad), handles[1..]);
+    let snapshot = crowd.snapshot();
+    crowd.restore(&snapshot).expect("restored");
+    assert_eq!(crowd.refused(), []);
+    assert_eq!(told(&mut crowd, &bad), handles);
 }
