@@ -28,3 +28,20 @@ fn an_archived_clip_that_turns_faster_than_a_frame_can_tell_is_refused() {
     let error = sealed::unpack(&sealed::join(&bytes(PARTS))).expect_err("refused").to_string();
     assert!(error.contains("root motion") && error.contains("too fast"), "{error}");
 }
+
+/// Single precision has no such number: it was taken as infinity.
+#[test]
+fn a_mark_of_the_sole_that_is_not_finite_is_refused() {
+    let text = |offset: &str, level: &str| {
+        format!(
+            r#"{{"file":"a","clip":"b","kind":"in_place","parts":{{"left":{{"ball":{{"joint":"foot",
+            "offset_local_m":[0,{offset},0],"low_level_m":{level}}}}},"right":{{}}}},"feet":{{"left":[],"right":[]}}}}"#
+        )
+    };
+    let read = |offset, level| throng::import::Sidecar::from_bytes(text(offset, level).as_bytes());
+    assert_eq!(read("0.1", "0.2").expect("sound").len(), 1);
+    for (offset, level) in [("1e39", "0"), ("0", "-1e39")] {
+        let error = read(offset, level).expect_err("refused").to_string();
+        assert!(error.contains("\"foot\" is not finite"), "{error}");
+    }
+}

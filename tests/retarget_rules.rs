@@ -6,10 +6,10 @@ mod bodies;
 
 use bodies::{Body, Rng, bent, bodies, bone, held, reference_clip, turns};
 use glam::{DQuat, DVec3, Vec3};
-use throng::clip::{MotionKeys, RawClip};
-use throng::content::{self, BuiltIn, ClipKind};
-use throng::retarget::{TravelOn, bake, mirror, motion_keys, swing_twist};
-use throng::rig::{JointKey, Limb, NO_PARENT, RawJoint, ReferencePose, Role, Side, Transform};
+use throng::clip::{MotionKeys, RawClip, RootSource};
+use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::retarget::{BindSource, TravelOn, bake, mirror, motion_keys, swing_twist};
+use throng::rig::{JointKey, Limb, NO_PARENT, RawJoint, ReferencePose, Rig, Role, RoleMap, Side, Transform};
 
 /// A clip in which the body stands in its reference pose, but for one joint that is turned in model axes.
 fn turned_clip(body: &Body, joint: usize, turn: DQuat) -> RawClip {
@@ -70,6 +70,42 @@ fn a_socket_keeps_its_rest_relative_to_its_parent() {
         assert!(q.dot(turn).abs() > 1.0 - 1e-6, "{q}");
     }
     assert!(clip.tracks.iter().any(|track| track.joint == 2));
+}
+
+/// cases.md C06: a clip of `Character/Hips` moves `Hips`. Roles tell joints, or else their own names, never their paths.
+#[test]
+fn a_clip_moves_its_joints_whatever_hangs_above_them_in_its_file() {
+    let built = content::character(RigKind::Deform, &BodyPlan::adult());
+    let rig = Rig::build(&built.rig_source()).expect("rig");
+    let (clip, reference) = (content::clip(ClipKind::Walk, &built), built.reference());
+    let (mut skeleton, mut roles) = (built.character.skeleton.clone(), RoleMap::new());
+    for joint in &mut skeleton.joints {
+        joint.parent = Some(joint.parent.map_or(0, |parent| parent + 1));
+    }
+    let top = RawJoint { name: "Character".into(), parent: None, rest: Transform::IDENTITY };
+    skeleton.joints.insert(0, top);
+    for (role, joint) in built.roles.iter() {
+        roles.set(role, joint + 1);
+    }
+    let mut models = reference.models.clone();
+    models.insert(0, glam::DMat4::IDENTITY);
+    let mut below = clip.clone();
+    below.tracks.iter_mut().for_each(|track| track.joint += 1);
+    if let RootSource::Joint(joint) = &mut below.root {
+        *joint += 1;
+    }
+    let own = BindSource { skeleton: &built.character.skeleton, roles: &built.roles, reference: &reference };
+    let other = BindSource { skeleton: &skeleton, roles: &roles, reference: &ReferencePose { models } };
+    let right = motion_keys(own, &clip, &rig, 30.0).expect("keys");
+    let keys = motion_keys(other, &below, &rig, 30.0).expect("keys");
+    let apart = keys.rotations.iter().zip(&right.rotations).map(|(a, b)| a.angle_between(*b));
+    assert!(apart.fold(0.0, f64::max) < 1e-6);
+    let joints = rig.topology().len();
+    let moves = |joint: usize| {
+        let first = right.rotations[joint];
+        right.rotations.chunks(joints).any(|key| key[joint].angle_between(first) > 1e-3)
+    };
+    assert!((0..joints).filter(|&joint| moves(joint)).count() > 20);
 }
 
 /// cases.md C39.

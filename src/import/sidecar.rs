@@ -165,13 +165,15 @@ impl Sidecar {
 
     fn new(file: File) -> Result<Self, Refusal> {
         let foot = |parts: Parts, contacts: Vec<Contact>| -> Result<FootMarks, Refusal> {
-            let mark = |part: Part| Mark {
-                joint: part.joint,
-                offset: Vec3::from_array(part.offset_local_m),
-                low_level: part.low_level_m,
+            let mark = |part: Part| {
+                let offset = Vec3::from_array(part.offset_local_m);
+                if !(offset.is_finite() && part.low_level_m.is_finite()) {
+                    return Err(Refusal::Sidecar(format!("a mark in {:?} is not finite", part.joint)));
+                }
+                Ok(Mark { joint: part.joint, offset, low_level: part.low_level_m })
             };
-            let mut foot =
-                FootMarks { ball: parts.ball.map(mark), heel: parts.heel.map(mark), ..FootMarks::default() };
+            let [ball, heel] = [parts.ball, parts.heel].map(|part| part.map(mark).transpose());
+            let mut foot = FootMarks { ball: ball?, heel: heel?, ..FootMarks::default() };
             for contact in contacts {
                 if !(contact.t0.is_finite() && contact.t1.is_finite()) {
                     return Err(Refusal::Sidecar("a contact time is not finite".to_owned()));

@@ -72,9 +72,12 @@ pub fn bake(
     let mut rotations: Vec<Vec<Quat>> = vec![Vec::with_capacity(count); joints];
     let mut translations: Vec<Vec<Vec3>> = vec![Vec::with_capacity(count); joints];
     let mut models: Vec<(DQuat, DVec3)> = vec![(DQuat::IDENTITY, DVec3::ZERO); joints];
-    let carried: Vec<bool> = (0..joints)
-        .map(|joint| joint == carrier || parents[joint] != NO_PARENT && moved(parents, joint, carrier))
-        .collect();
+    // Parents come first.
+    let mut carried: Vec<bool> = Vec::with_capacity(joints);
+    for joint in 0..joints {
+        let above = carried.get(usize::from(parents[joint])).copied().unwrap_or(false);
+        carried.push(joint == carrier || above);
+    }
     for key in 0..count {
         let [x, z, yaw] =
             if travel == TravelOn::Nothing { keys.origin } else { from(keys.origin, keys.root[key]) };
@@ -162,18 +165,6 @@ pub fn bake(
 fn from([x, z, yaw]: [f64; 3], [dx, dz, turn]: [f64; 3]) -> [f64; 3] {
     let (s, c) = yaw.sin_cos();
     [x + c * dx + s * dz, z - s * dx + c * dz, yaw + turn]
-}
-
-/// True if `joint` is below `carrier`.
-fn moved(parents: &[u16], joint: usize, carrier: usize) -> bool {
-    let mut at = joint;
-    while parents[at] != NO_PARENT {
-        at = usize::from(parents[at]);
-        if at == carrier {
-            return true;
-        }
-    }
-    false
 }
 
 /// One key where nothing changes.

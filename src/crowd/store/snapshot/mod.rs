@@ -26,6 +26,8 @@ const MAGIC: &[u8; 8] = b"THRNGSNP";
 /// Of this layout of the bytes.
 pub const SNAPSHOT_VERSION: u32 = 1;
 const HEAD: usize = 40;
+/// More frames than any crowd has had: turns are counted on from them.
+const MOST_FRAMES: u64 = 1 << 62;
 /// Bytes of a block of nobody, its mask left out.
 const NOBODY: usize = 254;
 /// Values of a lane and of rare state: a crowd of another build may carry others.
@@ -225,6 +227,9 @@ impl Crowd {
             return Err(reader.damaged("the crowd's clock"));
         }
         let frames = reader.u64()?;
+        if frames > MOST_FRAMES {
+            return Err(reader.damaged("the number of frames"));
+        }
         let mut periods = [0; TIERS];
         for period in &mut periods {
             *period = reader.u16()?;

@@ -170,3 +170,18 @@ fn refused_places_are_told_again_after_a_restore_and_after_they_were_missing() {
     assert_eq!(crowd.refused(), []);
     assert_eq!(told(&mut crowd, &bad), handles);
 }
+
+/// Found by the fuzzer: the next frame had no number.
+#[test]
+fn a_number_of_frames_that_cannot_go_on_is_refused() {
+    let (mut crowd, ..) = walkers(1, false);
+    for frames in [u64::MAX, (1 << 62) + 1] {
+        crowd.frames = frames;
+        let forged = crowd.snapshot();
+        assert!(matches!(crowd.restore(&forged), Err(SnapshotError::Damaged { .. })));
+    }
+    crowd.frames = 1 << 62;
+    let last = crowd.snapshot();
+    crowd.restore(&last).expect("restored");
+    (0..20).for_each(|_| frame(&mut crowd));
+}
