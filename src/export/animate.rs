@@ -9,6 +9,7 @@ use super::animation::animation;
 use super::binary::Binary;
 use super::{ExportError, ExportOptions};
 use crate::clip::{Curve, Interpolation, JointTracks, RawClip};
+use crate::import::gltf::buffers::{LENIENT, file_below};
 use crate::import::{Conversion, Imported};
 use crate::rig::RawSkeleton;
 
@@ -252,18 +253,12 @@ fn fetch(uri: &str, folder: Option<&Path>) -> Result<(Vec<u8>, Option<String>), 
     if let Some(rest) = uri.strip_prefix("data:") {
         let (head, body) = rest.split_once(',').ok_or("a data URI without data")?;
         let kind = head.split(';').next().filter(|kind| !kind.is_empty()).map(str::to_owned);
-        let data =
-            base64::engine::general_purpose::STANDARD.decode(body).map_err(|error| error.to_string())?;
+        let data = LENIENT.decode(body).map_err(|error| error.to_string())?;
         return Ok((data, kind));
     }
     let folder = folder.ok_or("it lies outside of the file")?;
-    let decoded = uri.replace("%20", " ");
-    let relative = Path::new(&decoded);
-    let inside = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    if !inside {
-        return Err("its path leads out of the folder".to_owned());
-    }
-    std::fs::read(folder.join(relative)).map(|data| (data, None)).map_err(|error| error.to_string())
+    let path = file_below(folder, uri)?;
+    std::fs::read(path).map(|data| (data, None)).map_err(|error| error.to_string())
 }
 
 /// Images that lie beside the file come along; one that cannot be read keeps its name.
@@ -413,5 +408,27 @@ impl File<'_> {
             }
         }
         matrix
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fetch;
+
+    #[test]
+    fn names_are_read_as_the_importer_reads_them() {
+        let folder = std::env::temp_dir().join(format!("throng-fetch-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("inner")).expect("a folder");
+        std::fs::write(folder.join("inner/a-\u{e4} b.bin"), b"data").expect("a file");
+        let (data, kind) = fetch("inner/a%2D%C3%A4%20b.bin", Some(&folder.join("inner/.."))).expect("read");
+        assert_eq!((&data[..], kind), (&b"data"[..], None));
+        for outside in ["../inner/a.bin", "inner/%2E%2E/../x", "/etc/hostname", "none.bin", "a%2"] {
+            assert!(fetch(outside, Some(&folder)).is_err(), "{outside}");
+        }
+        // With and without padding.
+        for text in ["data:image/png;base64,YQ==", "data:image/png;base64,YQ"] {
+            assert_eq!(fetch(text, None), Ok((b"a".to_vec(), Some("image/png".to_owned()))));
+        }
+        std::fs::remove_dir_all(folder).expect("removed");
     }
 }

@@ -1,8 +1,11 @@
 //! What must hold of every input of every importer, whether it is accepted or refused.
 
+use std::sync::LazyLock;
+
+use throng::content::{self, BodyPlan, BuiltIn, RigKind};
 use throng::import::bvh::{self, BvhOptions, BvhPositions, BvhRest};
 use throng::import::{FootMarks, ImportError, Imported, Refusal, Sidecar, gltf, inspect, motion_text};
-use throng::rig::Transform;
+use throng::rig::{RigOverrides, Transform};
 
 use super::bytes::Bytes;
 use super::memory::bounded;
@@ -33,6 +36,8 @@ const ARCHIVE_PER_ROW_BYTE: usize = 4;
 /// Of `Archive::open_within` and all of its clips.
 pub const ARCHIVE: Bound =
     Bound { per_byte: 16, base: ARCHIVE_PER_ROW_BYTE * super::sealed::LIMIT + (16 << 10) };
+/// Of `RigOverrides::from_json`.
+pub const OVERRIDES: Bound = Bound { per_byte: 32, base: 16 << 10 };
 /// Of `Crowd::restore`.
 pub const SNAPSHOT: Bound = Bound { per_byte: 16, base: 64 << 10 };
 
@@ -164,6 +169,30 @@ pub fn sidecar(input: &[u8]) -> Verdict {
             }
         }
     })
+}
+
+/// Roles and adjustments of a built-in body. They leave a pose of unit rotations behind.
+pub fn overrides(input: &[u8]) -> Verdict {
+    static BODY: LazyLock<BuiltIn> =
+        LazyLock::new(|| content::character(RigKind::Aligned, &BodyPlan::adult()));
+    let built = &*BODY;
+    let Ok(text) = std::str::from_utf8(input) else { return Verdict { accepted: false, peak: 0 } };
+    let (read, peak) = bounded(OVERRIDES.of(input.len()), || RigOverrides::from_json(text));
+    let skeleton = &built.character.skeleton;
+    let accepted = read.and_then(|own| {
+        let roles = own.roles(skeleton, &built.roles)?;
+        roles.validate(skeleton.joints.len()).expect("roles of these joints");
+        let pose = own.reference(skeleton, &roles, &built.reference())?;
+        for joint in 0..pose.models.len() {
+            let (turn, place) = (pose.rotation(joint), pose.position(joint));
+            assert!(place.is_finite() && (turn.length() - 1.0).abs() < 1e-6, "joint {joint}: {turn} {place}");
+        }
+        Ok(())
+    });
+    if let Err(error) = &accepted {
+        assert!(!error.to_string().is_empty());
+    }
+    Verdict { accepted: accepted.is_ok(), peak }
 }
 
 /// A clip archive, or its parts: see [`join`](super::sealed::join).

@@ -50,7 +50,6 @@ impl PackSettings {
 
 /// One clip in few bits, on its way into an archive.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct PackedClip {
     name: String,
     topology: Topology,

@@ -58,17 +58,19 @@ impl<'a> Buffers<'a> {
     }
 }
 
+/// As files have it: with or without padding.
+pub(crate) const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
 fn decode_data_uri(
     rest: &str,
     length: usize,
     budget: &mut Budget,
 ) -> Result<Result<Vec<u8>, String>, Refusal> {
-    const LENIENT: GeneralPurpose = GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        GeneralPurposeConfig::new()
-            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-            .with_decode_allow_trailing_bits(true),
-    );
     let Some((_, text)) = rest.split_once(";base64,") else {
         return Ok(Err("its data URI is not base64".to_owned()));
     };
@@ -92,18 +94,10 @@ fn read_file(
     let Some(base) = base_dir else {
         return Ok(Err(format!("{uri:?} lies in another file, and no folder was given to look in")));
     };
-    let Some(relative) = relative_path(uri) else {
-        return Ok(Err(format!("{uri:?} is not a relative path inside the document's folder")));
+    let path = match file_below(base, uri) {
+        Ok(path) => path,
+        Err(reason) => return Ok(Err(reason)),
     };
-    let path = base.join(relative);
-    // A link could still lead out of the folder.
-    let inside = match (path.canonicalize(), base.canonicalize()) {
-        (Ok(path), Ok(base)) => path.starts_with(base),
-        _ => return Ok(Err(format!("{uri:?} does not exist"))),
-    };
-    if !inside {
-        return Ok(Err(format!("{uri:?} leads out of the document's folder")));
-    }
     let file = match File::open(&path) {
         Ok(file) => file,
         Err(error) => return Ok(Err(format!("{uri:?} cannot be read: {error}"))),
@@ -126,6 +120,20 @@ fn read_file(
         Ok(read) => Err(format!("it claims {length} bytes, {uri:?} has {read}")),
         Err(error) => Err(format!("{uri:?} cannot be read: {error}")),
     })
+}
+
+/// The file of a URI, which lies in the folder or further down.
+pub(crate) fn file_below(base: &Path, uri: &str) -> Result<PathBuf, String> {
+    let Some(relative) = relative_path(uri) else {
+        return Err(format!("{uri:?} is not a relative path inside the document's folder"));
+    };
+    let path = base.join(relative);
+    // A link could still lead out of the folder.
+    match (path.canonicalize(), base.canonicalize()) {
+        (Ok(inside), Ok(base)) if inside.starts_with(&base) => Ok(path),
+        (Ok(_), Ok(_)) => Err(format!("{uri:?} leads out of the document's folder")),
+        _ => Err(format!("{uri:?} does not exist")),
+    }
 }
 
 /// The URI as a path that goes down only: no scheme, no root, no `..`.

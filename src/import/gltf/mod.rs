@@ -6,7 +6,7 @@
 mod accessor;
 mod animation;
 mod budget;
-mod buffers;
+pub(crate) mod buffers;
 mod container;
 mod mesh;
 mod skin;

@@ -5,6 +5,7 @@ mod bind;
 mod bvh;
 mod gltf;
 mod motion_text;
+mod overrides;
 mod sidecar;
 mod snapshot;
 
@@ -29,6 +30,7 @@ pub fn targets() -> Vec<Target> {
         Target { name: "bvh", judge: judge::bvh, seeds: bvh::seeds() },
         Target { name: "gltf", judge: judge::gltf, seeds: gltf::seeds() },
         Target { name: "motion_text", judge: judge::motion_text, seeds: motion_text::seeds() },
+        Target { name: "overrides", judge: judge::overrides, seeds: overrides::seeds() },
         Target { name: "sidecar", judge: judge::sidecar, seeds: sidecar::seeds() },
         Target { name: "snapshot", judge: judge::snapshot, seeds: snapshot::seeds() },
     ]
