@@ -250,6 +250,9 @@ pub struct StressArgs {
     /// Distinct clips of the built-in crowd.
     #[arg(long, value_name = "N", conflicts_with_all = ["character", "gait"], value_parser = clap::value_parser!(u32).range(4..=4096))]
     pub library: Option<u32>,
+    /// Characters in all tiers, shown between their poses; frames from one pose to the next of hero, near, mid and far.
+    #[arg(long, value_name = "PERIODS", num_args = 0..=1, default_missing_value = "1,1,2,4", value_parser = periods)]
+    pub tiers: Option<[u8; 4]>,
     /// Never fused arithmetic: the same bits on every processor.
     #[arg(long)]
     pub strict: bool,
@@ -436,6 +439,15 @@ fn size(text: &str) -> Result<[u32; 2], String> {
     let (width, height) = text.split_once('x').ok_or_else(bad)?;
     let size = [width.parse().map_err(|_| bad())?, height.parse().map_err(|_| bad())?];
     if size.iter().all(|side| (16..=4096).contains(side)) { Ok(size) } else { Err(bad()) }
+}
+
+/// Four of 1, 2, 4 and 8.
+fn periods(text: &str) -> Result<[u8; 4], String> {
+    let read = || {
+        let periods: Vec<u8> = text.split(',').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
+        periods.try_into().ok().filter(|periods: &[u8; 4]| periods.iter().all(|p| [1, 2, 4, 8].contains(p)))
+    };
+    read().ok_or_else(|| "four of 1, 2, 4 and 8, as in 1,1,2,4".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f32, String> {

@@ -1,9 +1,7 @@
 //! Bodies in a crowd: retargeted, on the ground, through the same frame that `stress` runs.
 
 use glam::{Mat4, Quat, Vec3, Vec4};
-use throng::crowd::{
-    Crowd, CrowdConfig, Frame, Ground, Handle, PaletteFormat, Play, PoseHeader, Serial, WorldTransform,
-};
+use throng::crowd::{Crowd, CrowdConfig, Frame, Ground, Handle, PaletteFormat, Play, Serial, WorldTransform};
 use throng::error::BuildError;
 use throng::retarget::{BindSource, bind};
 use throng::rig::{Rig, RigSource};
@@ -75,12 +73,12 @@ impl<'a> Live<'a> {
         let subject = &self.cast[*subject];
         let mut pose = Pose { palettes: Vec::new(), place: Vec3::ZERO, heading: Vec3::Z };
         for &handle in handles {
-            let (header, palette) =
-                self.crowd.pose(handle).map_err(|error| Failure::Engine(error.to_string()))?;
-            let root = root(&header);
+            let shown = self.crowd.shown_pose(handle).map_err(|error| Failure::Engine(error.to_string()))?;
+            let root = root(&shown.root());
             pose.place = root.w_axis.truncate();
             pose.heading = root.transform_vector3(Vec3::Z).with_y(0.0).normalize_or(Vec3::Z);
-            pose.palettes.push(palette.chunks_exact(48).map(|entry| root * entry3x4(entry)).collect());
+            let entries = (0..shown.entries()).filter_map(|entry| shown.matrix(entry));
+            pose.palettes.push(entries.map(|entry| root * entry3x4(&entry)).collect());
         }
         Ok((subject, pose))
     }
@@ -112,18 +110,12 @@ fn unfit(body: &Body, error: &BuildError) -> Failure {
     }
 }
 
-fn root(header: &PoseHeader) -> Mat4 {
-    Mat4::from_rotation_translation(Quat::from_array(header.rotation), Vec3::from(header.position))
+fn root(root: &WorldTransform) -> Mat4 {
+    Mat4::from_rotation_translation(Quat::from_array(root.rotation), Vec3::from(root.position))
 }
 
 /// Three rows of four.
-fn entry3x4(bytes: &[u8]) -> Mat4 {
-    let value = |at: usize| {
-        let mut four = [0; 4];
-        four.copy_from_slice(&bytes[4 * at..4 * at + 4]);
-        f32::from_ne_bytes(four)
-    };
-    let row =
-        |row: usize| Vec4::new(value(4 * row), value(4 * row + 1), value(4 * row + 2), value(4 * row + 3));
+fn entry3x4(m: &[f32; 12]) -> Mat4 {
+    let row = |row: usize| Vec4::from_slice(&m[4 * row..4 * row + 4]);
     Mat4::from_cols(row(0), row(1), row(2), Vec4::W).transpose()
 }

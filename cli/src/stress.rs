@@ -3,7 +3,9 @@
 use serde::Serialize;
 use throng::crowd::CrowdConfig;
 use throng::lanes::{Isa, Mode, Simd};
-use throng::stress::{self, RunOptions, Scene, SceneOptions, StressError, StressReport, UserFiles};
+use throng::stress::{
+    self, Quality, RunOptions, Scene, SceneOptions, StressError, StressReport, Tier, UserFiles,
+};
 
 use crate::args::StressArgs;
 use crate::output::{self, Failure};
@@ -22,6 +24,10 @@ struct Document<'a> {
 /// Runs the command.
 pub fn run(options: &StressArgs, json: bool) -> Result<(), Failure> {
     let (mut scene, warnings) = build(options)?;
+    if let Some(periods) = options.tiers {
+        let shared = scene.crowd.set_periods(periods).and_then(|()| scene.share_tiers());
+        shared.map_err(|error| Failure::Engine(error.to_string()))?;
+    }
     for warning in &warnings {
         output::warn(warning);
     }
@@ -48,8 +54,8 @@ pub fn run(options: &StressArgs, json: bool) -> Result<(), Failure> {
 }
 
 fn build(options: &StressArgs) -> Result<(Scene, Vec<String>), Failure> {
-    let config =
-        CrowdConfig { simd: simd(options.isa.as_deref(), options.strict)?, ..CrowdConfig::default() };
+    let simd = simd(options.isa.as_deref(), options.strict)?;
+    let config = CrowdConfig { simd, interpolate: options.tiers.is_some(), ..CrowdConfig::default() };
     let characters = options.characters as usize;
     let bar = progress::spinner("building");
     let built = match &options.character {
@@ -116,6 +122,36 @@ pub fn refused(error: StressError) -> Failure {
     }
 }
 
+fn tiers(tiers: &[Tier]) -> impl std::fmt::Display + use<> {
+    let mut table = table(&[
+        "tier",
+        "characters",
+        "period",
+        "us/character",
+        "gap mm",
+        "penetration mm",
+        "slide mm",
+        "between stance poses",
+    ]);
+    for tier in tiers {
+        let mm = |value: fn(&Quality) -> f64| {
+            tier.quality.as_ref().map_or("-".to_owned(), |quality| format!("{:.2}", value(quality)))
+        };
+        table.add_row([
+            tier.name.to_owned(),
+            grouped(tier.characters),
+            tier.period.to_string(),
+            format!("{:.3}", tier.us_per_character),
+            mm(|quality| quality.stance_gap_mm_p99),
+            mm(|quality| quality.stance_penetration_mm_p99),
+            mm(|quality| quality.stance_slide_mm_p99),
+            mm(|quality| quality.slide_within_mm_p99),
+        ]);
+    }
+    align_right(&mut table, 1..8);
+    table
+}
+
 fn print(report: &StressReport) {
     output::say(&report.machine);
     output::say(format!(
@@ -142,6 +178,9 @@ fn print(report: &StressReport) {
     }
     align_right(&mut frame, 1..2);
     output::say(format!("\n{frame}\n"));
+    if report.tiers.len() > 1 {
+        output::say(format!("{}\n", tiers(&report.tiers)));
+    }
     let host = report.host;
     output::say(format!(
         "{} transitions, {} cross-fades ({:.1} us to start one), {} events, {} lost\n",

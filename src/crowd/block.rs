@@ -6,7 +6,7 @@
 //! feet       2 x (lock offset 2, last ball 2, locked), pelvis, last height,
 //!            fresh, seconds since the last pose                                  56
 //! proportion leg length                                                           4
-//! output     slot token 16, character 4, rig and skin 4                          24
+//! output     slot token 16, character 4, rig and skin 4, pair of poses 3          27
 //! rare       layers, transition, cross-fade: a pointer, mostly none               8
 //! ```
 //!
@@ -15,6 +15,7 @@
 
 pub(crate) use super::lanes_of::lanes_of;
 use super::library::ClipHead;
+use super::pair::{Pair, Pairs};
 use super::rare::Rare;
 use super::store::WorldTransform;
 use crate::lanes::{BLOCK, Row, SlotToken};
@@ -152,6 +153,8 @@ pub(crate) struct Block {
     pub stale: u16,
     /// Lanes that the last frame wrote.
     pub written: u16,
+    /// What lanes are shown between, where slots hold two poses.
+    pub pairs: Pairs,
     pub characters: [u32; BLOCK],
     pub rigs: [u16; BLOCK],
     pub skins: [u16; BLOCK],
@@ -193,6 +196,7 @@ impl Default for Block {
             settled: 0,
             stale: 0,
             written: 0,
+            pairs: Pairs::default(),
             characters: [u32::MAX; BLOCK],
             rigs: [0; BLOCK],
             skins: [0; BLOCK],
@@ -229,6 +233,7 @@ pub(crate) struct Lane {
     pub flags: [bool; FLAGS],
     /// The last frame wrote its slot: goes along when it moves, and is of no use to a snapshot.
     pub written: bool,
+    pub pair: Pair,
     pub clips: [LaneClip; MAX_CLIPS],
     pub rows: [f32; ROWS],
 }
@@ -318,6 +323,7 @@ impl Block {
             rare: None,
             flags: [self.stale, self.fading, self.transitions, self.layered, self.settled].map(bit),
             written: false,
+            pair: self.pairs.get(lane),
             clips,
             rows: rows_of!(self).map(|row| row.0[lane]),
         }
@@ -339,6 +345,7 @@ impl Block {
             rare: None,
             flags: [false; FLAGS],
             written: false,
+            pair: Pair::default(),
             clips: LaneClip::EMPTY,
             rows: DEAD,
         };
@@ -361,6 +368,7 @@ impl Block {
     }
 
     fn put_values(&mut self, lane: usize, state: &Lane) {
+        self.pairs.put(lane, state.pair);
         for (row, value) in self.rows().into_iter().zip(state.rows) {
             row.0[lane] = value;
         }
@@ -434,6 +442,7 @@ impl Lane {
             rare: None,
             flags: [true, false, false, false, false],
             written: false,
+            pair: Pair::NEW,
             clips: LaneClip::EMPTY,
             rows,
         }

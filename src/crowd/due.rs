@@ -47,6 +47,7 @@ pub(crate) fn due(block: &mut Block, turn: bool, visible: Visibility<'_>) -> u16
     }
     if turn {
         block.stale |= block.live & !seen;
+        block.pairs.cut |= block.live & !seen;
         seen
     } else {
         missed

@@ -3,6 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::block::{Block, MixedRows};
+use super::detail;
 use super::due::{Held, Visibility, due};
 use super::events::EventSink;
 use super::executor::{Executor, MAX_JOBS};
@@ -11,14 +12,13 @@ use super::library::Library;
 use super::masks::MaskData;
 use super::output::{PackedSkin, PaletteFormat};
 use super::scratch::Scratch;
+use super::slots;
 use super::stages::sample::Joints;
-use super::stages::{Proportions, advance, feet, inertia, layers, model, palette, sample};
+use super::stages::{Proportions, advance, feet, header, inertia, layers, model, palette, sample};
 use super::store::{RigBounds, WorldTransform, place::Openings};
 use super::streams::{self, StreamCounts, StreamPose, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
-use crate::lanes::{
-    BLOCK, Lanes, Line, LineTargets, Row, Simd, SlotToken, SlotWriter, per_isa, stream_fence,
-};
+use crate::lanes::{BLOCK, Line, LineTargets, Simd, SlotToken, SlotWriter, stream_fence};
 use crate::rig::{MAX_FEET, Topology};
 
 /// Bytes of a topology's clip rows from which they are read character by character, the next one's asked for ahead.
@@ -171,6 +171,8 @@ pub(crate) struct Shared<'a> {
     pub number: u64,
     pub tiers: [TierConfig; TIERS],
     pub format: PaletteFormat,
+    /// Slots hold two poses.
+    pub interpolate: bool,
     pub stream: bool,
     pub prefetch: bool,
     pub topologies: &'a [TopologyData],
@@ -186,6 +188,7 @@ pub(crate) struct JobScratch {
     pub pose: Scratch,
     pub clocks: advance::Clocks,
     pub events: EventSink,
+    pub seen: detail::Seens,
     /// Where lanes write that are dead or not of the skin at hand.
     pub dump: Vec<Line>,
 }
@@ -224,6 +227,12 @@ impl core::fmt::Debug for BlockJob<'_> {
 }
 
 impl BlockJob<'_> {
+    /// Tier of its characters.
+    #[must_use]
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
     /// Takes all blocks of the job through the frame. Later calls do nothing.
     pub fn run(&mut self) {
         let data = &self.shared.topologies[self.topology];
@@ -327,6 +336,10 @@ fn run_block(
     if until < Stage::Sample {
         return;
     }
+    let was = block.pairs;
+    if shared.interpolate && until == Stage::Palette {
+        block.stale |= block.pairs.step(block.live, shared.tiers[tier as usize].period);
+    }
     let mut due = due(block, turn, frame.visible);
     let on_ground = matches!(frame.roots, Roots::OnGround);
     if due == 0 {
@@ -398,7 +411,13 @@ fn run_block(
     if until >= Stage::Model {
         let pass = model::ModelPass { topology: &data.topology, kept: joints.kept, proportions };
         if until == Stage::Palette {
+            if shared.interpolate {
+                slots::turn_over(shared, block, &was, due, tier);
+            }
             write(shared, block, tier, due, pass, scratch);
+            if block.pairs.fading & due != 0 {
+                slots::fade(shared, data, block, &was, due, &mut scratch.seen);
+            }
             block.written = due;
             block.stale &= !due;
         } else {
@@ -451,42 +470,22 @@ fn write_lanes(
 ) {
     let JobScratch { pose, dump, .. } = scratch;
     let mut spare = dump.chunks_exact_mut(packed.lines as usize);
-    let header = header_rows(shared.time, block, pose);
-    let mut lane = 0;
+    let rows = header::rows(shared.time, block, pose);
+    let (mut lane, second) = (0, block.pairs.second);
     let tokens: [&mut Option<SlotToken>; BLOCK] = block.tokens.each_mut();
     let out: [&mut [Line]; BLOCK] = tokens.map(|token| {
         let own = lanes & (1 << lane) != 0;
         lane += 1;
         match token {
-            Some(token) if own => shared.writer.lines(token),
+            Some(token) if own => {
+                let lines = shared.writer.lines(token);
+                let first = if second & (1 << (lane - 1)) != 0 { packed.lines as usize } else { 0 };
+                if shared.interpolate { &mut lines[first..first + packed.lines as usize] } else { lines }
+            }
             _ => spare.next().unwrap_or_default(),
         }
     });
     let mut out = LineTargets::new(out);
-    write_header(shared.simd, &header, &mut out, shared.stream);
+    header::write(shared.simd, &rows, &mut out, shared.stream);
     palette::palette(shared.simd, packed, shared.format, model, pose, &mut out, shared.stream);
-}
-
-/// The rows of [`super::output::PoseHeader`].
-fn header_rows(time: f32, block: &Block, pose: &Scratch) -> [Row; BLOCK] {
-    let [px, py, pz] = block.position;
-    let [qx, qy, qz, qw] = block.rotation;
-    let probe = |k: usize| [pose.probes.x[k], pose.probes.z[k]];
-    let ([a, b], [c, d], [e, f], [g, h]) = (probe(1), probe(2), probe(3), probe(4));
-    [px, py, pz, Row::splat(time), qx, qy, qz, qw, a, b, c, d, e, f, g, h]
-}
-
-per_isa! {
-    fn write_header(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, stream: bool) = header_kernel;
-}
-
-#[inline(always)]
-fn header_kernel<L: Lanes>(rows: &[Row; BLOCK], out: &mut LineTargets<'_>, stream: bool) {
-    for at in (0..BLOCK).step_by(L::N) {
-        let mut values = [L::zero(); BLOCK];
-        for (value, row) in values.iter_mut().zip(rows) {
-            *value = L::load(row, at);
-        }
-        L::write_lines(values, out, at, 0, stream);
-    }
 }

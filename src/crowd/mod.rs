@@ -1,6 +1,7 @@
 //! The crowd: blocks of 16 characters, the frame and its stages, the ground, and what comes out.
 
 mod block;
+mod detail;
 mod due;
 mod events;
 mod executor;
@@ -11,9 +12,12 @@ mod lanes_of;
 mod library;
 mod masks;
 mod output;
+mod pair;
 mod rare;
 mod scratch;
+mod shown;
 mod skinning;
+mod slots;
 mod stages;
 mod store;
 mod streams;
@@ -31,6 +35,7 @@ pub use height_field::{HeightField, HeightFieldError};
 pub use masks::JointMask;
 pub use output::{PaletteFormat, PoseHeader};
 pub use rare::MAX_LAYERS;
+pub use shown::{PosePair, ShownPose};
 pub use skinning::{SkinPalette, SkinnedMesh};
 pub use store::{
     Aabb, ClipId, Crowd, CrowdConfig, Handle, Layer, LayerMode, LocalTransform, MAX_SPEED, MaskId, Occupancy,

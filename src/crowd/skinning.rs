@@ -12,6 +12,7 @@
 //! pays for the group's largest count, one transpose a term) took 1.1 to 1.4 times as long (ARCHITECTURE.md).
 
 use super::output::PaletteFormat;
+use super::shown::ShownPose;
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Lanes, Row, Simd, Vec3, per_isa};
 use crate::rig::RawMesh;
@@ -36,6 +37,12 @@ impl SkinPalette {
     pub fn set_bytes(&mut self, bytes: &[u8], format: PaletteFormat, range: f32) {
         self.rows.clear();
         self.rows.extend(bytes.chunks_exact(format.bytes()).map(|entry| row(&format.matrix(entry, range))));
+    }
+
+    /// From a pose [as it is shown](super::Crowd::shown_pose).
+    pub fn set_shown(&mut self, pose: &ShownPose<'_>) {
+        self.rows.clear();
+        self.rows.extend((0..pose.entries()).filter_map(|entry| pose.matrix(entry)).map(|m| row(&m)));
     }
 
     /// Entries.

@@ -273,9 +273,15 @@ impl Crowd {
     /// If the handle is stale or the transform is not finite.
     pub fn teleport(&mut self, handle: Handle, transform: WorldTransform) -> Result<(), BuildError> {
         self.set_transform(handle, transform)?;
+        let interpolate = self.config.interpolate;
         let (block, lane) = self.block_mut(handle)?;
         block.fresh.0[lane] = 1.0;
         block.age.0[lane] = 0.0;
+        // Nothing is shown of the way there.
+        block.pairs.cut |= 1 << lane;
+        if interpolate {
+            block.stale |= 1 << lane;
+        }
         Ok(())
     }
 
@@ -345,6 +351,7 @@ impl Crowd {
             number: self.frames,
             tiers: self.tiers,
             format: self.config.format,
+            interpolate: self.config.interpolate,
             stream: self.config.stream,
             prefetch: self.config.prefetch,
             topologies: &self.topologies,
@@ -369,6 +376,7 @@ impl Crowd {
 impl JobScratch {
     fn reserve(&mut self, joints: usize, lines: usize) {
         self.pose.reserve(joints);
+        self.seen.reserve(joints.saturating_sub(self.seen.len()));
         if self.dump.len() < lines * BLOCK {
             self.dump.resize(lines * BLOCK, Line::ZERO);
         }

@@ -5,7 +5,9 @@
 //! scene     who walks, where and how; steering
 //! direct    who goes over to other clips, and when
 //! layered   what lies over their clips, if asked for
-//! quality   how well feet stand, measured from outside on what is rendered
+//! quality   how well feet stand, measured from outside on what is shown
+//! tally     what is counted of that
+//! tiered    who is in which tier, and what each costs
 //! run       a scene over time -> report
 //! ```
 
@@ -17,7 +19,9 @@ mod report;
 mod run;
 mod scene;
 mod steer;
+mod tally;
 mod terrain;
+mod tiered;
 #[cfg(feature = "import")]
 mod user;
 
@@ -25,10 +29,11 @@ use thiserror::Error;
 
 pub use direct::Changes;
 pub use layered::SceneLayers;
-pub use quality::{Harness, Histogram, Quality, Tally, Zone};
+pub use quality::Harness;
 pub use report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, Tier};
 pub use run::{RunOptions, run};
 pub use scene::{MIN_CLIP_BYTES, Scene, SceneKind, SceneOptions};
+pub use tally::{Histogram, Quality, Tally, Zone};
 pub use terrain::{HALF_SIDE, Spot, Terrain, TerrainKind};
 #[cfg(feature = "import")]
 pub use user::UserFiles;

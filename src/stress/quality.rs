@@ -18,9 +18,10 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::scene::Scene;
-use super::terrain::{HALF_SIDE, Spot, Terrain};
+use super::tally::{Quality, Tally, Zone};
+use super::terrain::{Spot, Terrain};
 use crate::clip::{Contacts, Interval};
-use crate::crowd::{Handle, PaletteFormat, RigId};
+use crate::crowd::{Handle, PaletteFormat, RigId, ShownPose, TIERS, Tier};
 use crate::error::BuildError;
 use crate::rig::{MAX_FEET, Rig, Side};
 
@@ -35,174 +36,28 @@ const HANGS: f64 = 0.005;
 /// Share of thigh and shin from which a leg is straight.
 const STRAIGHT: f64 = 0.995;
 
-/// Counts of values at a fixed resolution, so that percentiles of millions cost no memory.
-#[derive(Clone, Debug)]
-pub struct Histogram {
-    bins: Vec<u64>,
-    count: u64,
-    max: f64,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { bins: vec![0; 60_000], count: 0, max: 0.0 }
-    }
-}
-
-impl Histogram {
-    /// Millimetres per bin.
-    const STEP: f64 = 0.01;
-
-    /// Counts a value, millimetres.
-    pub fn add(&mut self, mm: f64) {
-        let last = self.bins.len() - 1;
-        self.bins[((mm.max(0.0) / Self::STEP) as usize).min(last)] += 1;
-        self.count += 1;
-        self.max = self.max.max(mm);
-    }
-
-    /// Values counted.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The value that a `share` of all do not exceed, to 0.01 mm upwards; 0 without values.
-    pub fn percentile(&self, share: f64) -> f64 {
-        let wanted = (share * self.count as f64).ceil() as u64;
-        let mut seen = 0;
-        for (bin, &count) in self.bins.iter().enumerate() {
-            seen += count;
-            if count > 0 && seen >= wanted {
-                return ((bin + 1) as f64 * Self::STEP).min(self.max);
-            }
-        }
-        self.max
-    }
-
-    /// Adds all of another.
-    pub fn merge(&mut self, other: &Self) {
-        for (own, other) in self.bins.iter_mut().zip(&other.bins) {
-            *own += other;
-        }
-        self.count += other.count;
-        self.max = self.max.max(other.max);
-    }
-}
-
-/// Part of the terrain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Zone {
-    /// Smooth slopes, or all of a flat ground.
-    Hills,
-    /// Flights of steps.
-    Stairs,
-    /// Both.
-    Mixed,
-}
-
-impl Zone {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Hills, Self::Stairs, Self::Mixed];
-
-    /// The third of the map that `x` is in.
-    pub fn at(x: f64) -> Self {
-        let third = HALF_SIDE / 3.0;
-        if x < -third {
-            Self::Hills
-        } else if x < third {
-            Self::Stairs
-        } else {
-            Self::Mixed
-        }
-    }
-}
-
-/// Everything that was counted in one part of the terrain.
+/// How far a point gets from where it was at first; one value each time that it is put down.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Millimetres, heel and ball, straddling stances left out.
-    pub gap: [Histogram; 2],
-    /// Millimetres, heel and ball, straddling stances left out.
-    pub penetration: [Histogram; 2],
-    /// Millimetres, straddling stances left out.
-    pub slide: Histogram,
-    /// Millimetres of gap or penetration in straddling stances.
-    pub straddling_error: Histogram,
-    /// Stances of a foot.
-    pub stances: u64,
-    /// Those over a riser.
-    pub straddling: u64,
-    /// Those that the leg is too short for.
-    pub unreachable: u64,
+struct Excursion {
+    from: Option<DVec3>,
+    farthest: f64,
+    done: Vec<f64>,
 }
 
-impl Tally {
-    fn merge(&mut self, other: &Self) {
-        for end in 0..2 {
-            self.gap[end].merge(&other.gap[end]);
-            self.penetration[end].merge(&other.penetration[end]);
-        }
-        self.slide.merge(&other.slide);
-        self.straddling_error.merge(&other.straddling_error);
-        self.stances += other.stances;
-        self.straddling += other.straddling;
-        self.unreachable += other.unreachable;
-    }
-
-    /// The figures.
-    pub fn quality(&self) -> Quality {
-        let both = |[heel, ball]: &[Histogram; 2]| {
-            let mut all = heel.clone();
-            all.merge(ball);
-            all.percentile(0.99)
-        };
-        let percent = |part: u64| 100.0 * part as f64 / self.stances.max(1) as f64;
-        Quality {
-            stance_gap_mm_p99: both(&self.gap),
-            stance_penetration_mm_p99: both(&self.penetration),
-            stance_slide_mm_p99: self.slide.percentile(0.99),
-            unreachable_stance_percent: percent(self.unreachable),
-            straddling_stance_percent: percent(self.straddling),
-            stances: self.stances,
-            samples: self.gap[0].count() + self.gap[1].count(),
+impl Excursion {
+    fn look(&mut self, point: DVec3, down: bool) {
+        if down {
+            let from = *self.from.get_or_insert(point);
+            self.farthest = self.farthest.max((point.x - from.x).hypot(point.z - from.z));
+        } else if self.from.take().is_some() {
+            self.done.push(core::mem::take(&mut self.farthest));
         }
     }
-}
 
-/// The figures of a run.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct Quality {
-    /// 99th percentile of the gap between sole points that are down and the ground, millimetres.
-    pub stance_gap_mm_p99: f64,
-    /// The same below ground.
-    pub stance_penetration_mm_p99: f64,
-    /// 99th percentile over stances of the farthest that the ball gets from where it came down, millimetres.
-    pub stance_slide_mm_p99: f64,
-    /// Stances that the leg is too short for.
-    pub unreachable_stance_percent: f64,
-    /// Stances over a riser.
-    pub straddling_stance_percent: f64,
-    /// Stances of a foot that were judged.
-    pub stances: u64,
-    /// Samples of gap and penetration.
-    pub samples: u64,
-}
-
-impl Quality {
-    /// Why the run fails, if it does: more than 10 % of stances over a riser, or 1 % out of reach.
-    pub fn failure(&self) -> Option<String> {
-        if self.straddling_stance_percent > 10.0 {
-            return Some(format!(
-                "{:.1} % of stances straddle a riser; at most 10 % may",
-                self.straddling_stance_percent
-            ));
-        }
-        (self.unreachable_stance_percent > 1.0).then(|| {
-            format!(
-                "{:.2} % of stances are out of reach; at most 1 % may be",
-                self.unreachable_stance_percent
-            )
-        })
+    /// All values, millimetres.
+    fn finish(mut self) -> impl Iterator<Item = f64> {
+        self.look(DVec3::ZERO, false);
+        self.done.into_iter().map(|metres| metres * 1e3)
     }
 }
 
@@ -211,9 +66,9 @@ impl Quality {
 struct Open {
     /// Signed distances along the normal, millimetres, per end.
     samples: [Vec<f32>; 2],
-    ball_from: Option<DVec3>,
-    slide: f64,
-    slides: Vec<f64>,
+    ball: Excursion,
+    /// While both poses that it is shown between have it down.
+    within: Excursion,
     straddles: bool,
     unreachable: bool,
 }
@@ -235,6 +90,8 @@ struct Judged {
     /// Index into the plans.
     plan: usize,
     open: [Option<Open>; MAX_FEET],
+    /// Part of the terrain and tier in the last frame.
+    last: (usize, usize),
 }
 
 /// Watches a scene frame by frame.
@@ -242,7 +99,8 @@ struct Judged {
 pub struct Harness {
     judged: Vec<Judged>,
     plans: Vec<((RigId, usize), Vec<FootPlan>)>,
-    tallies: [Tally; 3],
+    /// By part of the terrain and tier.
+    tallies: [[Tally; TIERS]; 3],
     reason: Option<&'static str>,
 }
 
@@ -282,7 +140,7 @@ impl Harness {
                 }
             };
             if !harness.plans[plan].1.is_empty() {
-                harness.judged.push(Judged { handle, plan, open: [None, None] });
+                harness.judged.push(Judged { handle, plan, open: [None, None], last: (0, 0) });
             }
         }
         if harness.judged.is_empty() {
@@ -302,7 +160,6 @@ impl Harness {
     /// If a handle is stale.
     pub fn observe(&mut self, scene: &Scene) -> Result<(), BuildError> {
         let crowd = &scene.crowd;
-        let format = crowd.config().format;
         for judged in &mut self.judged {
             // Nobody authored what feet do between two clips.
             if crowd.is_changing(judged.handle)? {
@@ -312,25 +169,35 @@ impl Harness {
             let Some(play) = crowd.clips(judged.handle)?.find(|play| play.weight >= DOMINANT) else {
                 continue;
             };
-            let Some(contacts) = crowd.clip(play.clip).and_then(|clip| clip.contacts()) else { continue };
-            let (header, palette) = crowd.pose(judged.handle)?;
+            let Some(clip) = crowd.clip(play.clip) else { continue };
+            let Some(contacts) = clip.contacts() else { continue };
+            let pose = crowd.shown_pose(judged.handle)?;
+            let header = pose.header();
             let root = DVec3::from(header.position.map(f64::from));
             let turn = DQuat::from_array(header.rotation.map(f64::from)).normalize();
+            judged.last = (Zone::at(root.x) as usize, crowd.tier(judged.handle)? as usize);
+            let tally = &mut self.tallies[judged.last.0][judged.last.1];
+            // Where the clip was when a pose was made: what is shown may be late.
+            let at = |time: f32| {
+                let ago = crowd.clock() - f64::from(time);
+                let into = f64::from(play.time) - ago * f64::from(play.speed);
+                if clip.looping() { into.rem_euclid(clip.duration().into()) as f32 } else { into as f32 }
+            };
+            let (now, poses) = (at(header.time), pose.times().map(at));
             for (foot, open) in self.plans[judged.plan].1.iter().zip(&mut judged.open) {
-                let down = down(contacts, foot.side, play.time);
+                let down = down_at(contacts, foot.side, now);
                 if !down[0] && !down[1] {
                     if let Some(open) = open.take() {
-                        close(open, &mut self.tallies[Zone::at(root.x) as usize]);
+                        close(open, tally);
                     }
                     continue;
                 }
-                let see = |entry: usize, point: DVec3| {
-                    root + turn * transform(format, palette, foot.entries[entry], point)
-                };
+                let see = |entry: usize, point: DVec3| root + turn * moved(&pose, foot.entries[entry], point);
                 let points = [see(2, foot.heel), see(2, foot.ball)];
+                let within = poses.iter().all(|&time| down_at(contacts, foot.side, time)[1]);
                 let leg = [0, 1, 2].map(|k| see(k, foot.joints[k]));
                 let stance = open.get_or_insert_default();
-                if !look(stance, &scene.terrain, points, down, leg) {
+                if !look(stance, &scene.terrain, points, (down, within), leg) {
                     // Off the map there is no ground to judge by.
                     *open = None;
                 }
@@ -340,15 +207,18 @@ impl Harness {
     }
 
     /// What was counted in one part of the terrain so far, without stances that are going on.
-    pub fn tally(&self, zone: Zone) -> &Tally {
-        &self.tallies[zone as usize]
+    pub fn tally(&self, zone: Zone) -> Tally {
+        sum(&self.tallies[zone as usize])
+    }
+
+    /// What was counted of one tier.
+    pub fn of_tier(&self, tier: Tier) -> Tally {
+        sum(self.tallies.iter().map(|zone| &zone[tier as usize]))
     }
 
     /// What was counted everywhere.
     pub fn total(&self) -> Tally {
-        let mut total = Tally::default();
-        self.tallies.iter().for_each(|tally| total.merge(tally));
-        total
+        sum(self.tallies.iter().flatten())
     }
 
     /// Ends all stances and gives the figures, or the reason why there are none.
@@ -362,8 +232,7 @@ impl Harness {
         for judged in &mut self.judged {
             for open in &mut judged.open {
                 if let Some(open) = open.take() {
-                    let x = open.ball_from.map_or(0.0, |p| p.x);
-                    close(open, &mut self.tallies[Zone::at(x) as usize]);
+                    close(open, &mut self.tallies[judged.last.0][judged.last.1]);
                 }
             }
         }
@@ -372,15 +241,28 @@ impl Harness {
     }
 }
 
+fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
+    let mut sum = Tally::default();
+    tallies.into_iter().for_each(|tally| sum.merge(tally));
+    sum
+}
+
 /// Heel and ball.
-fn down(contacts: &Contacts, side: Side, time: f32) -> [bool; 2] {
+fn down_at(contacts: &Contacts, side: Side, time: f32) -> [bool; 2] {
     let any = |list: &[Interval]| list.iter().any(|interval| interval.contains(time));
     let feet = || contacts.feet.iter().filter(|foot| foot.side == side);
     [feet().any(|foot| any(&foot.heel)), feet().any(|foot| any(&foot.ball))]
 }
 
-/// Takes one frame of a stance in; false off the map.
-fn look(stance: &mut Open, terrain: &Terrain, points: [DVec3; 2], down: [bool; 2], leg: [DVec3; 3]) -> bool {
+/// Takes one frame of a stance in; `within`: both poses that the foot is shown between have the ball down. False off the
+/// map.
+fn look(
+    stance: &mut Open,
+    terrain: &Terrain,
+    points: [DVec3; 2],
+    (down, within): ([bool; 2], bool),
+    leg: [DVec3; 3],
+) -> bool {
     let spots: [Option<Spot>; 2] = points.map(|p| terrain.at(p.x, p.z));
     let [Some(heel), Some(ball)] = spots else { return false };
     let mut hangs = true;
@@ -391,12 +273,8 @@ fn look(stance: &mut Open, terrain: &Terrain, points: [DVec3; 2], down: [bool; 2
             stance.samples[end].push((distance * 1e3) as f32);
         }
     }
-    if down[1] {
-        let from = *stance.ball_from.get_or_insert(points[1]);
-        stance.slide = stance.slide.max((points[1].x - from.x).hypot(points[1].z - from.z));
-    } else if stance.ball_from.take().is_some() {
-        stance.slides.push(core::mem::take(&mut stance.slide));
-    }
+    stance.ball.look(points[1], down[1]);
+    stance.within.look(points[1], down[1] && within);
     if down[0] && down[1] {
         let sole = points[1] - points[0];
         let steep = (ball.height - heel.height).abs() > MAX_PITCH_SINE * sole.length();
@@ -412,10 +290,7 @@ fn look(stance: &mut Open, terrain: &Terrain, points: [DVec3; 2], down: [bool; 2
     true
 }
 
-fn close(mut stance: Open, tally: &mut Tally) {
-    if stance.ball_from.is_some() {
-        stance.slides.push(stance.slide);
-    }
+fn close(stance: Open, tally: &mut Tally) {
     tally.stances += 1;
     tally.straddling += u64::from(stance.straddles);
     tally.unreachable += u64::from(stance.unreachable);
@@ -431,7 +306,8 @@ fn close(mut stance: Open, tally: &mut Tally) {
         }
     }
     if !stance.straddles {
-        stance.slides.iter().for_each(|slide| tally.slide.add(slide * 1e3));
+        stance.ball.finish().for_each(|slide| tally.slide.add(slide));
+        stance.within.finish().for_each(|slide| tally.slide_within.add(slide));
     }
 }
 
@@ -466,22 +342,8 @@ fn foot_plans(rig: &Rig, skin: usize) -> Vec<FootPlan> {
 }
 
 /// A point of the mesh, moved by one palette entry.
-fn transform(format: PaletteFormat, palette: &[u8], entry: usize, p: DVec3) -> DVec3 {
-    let bytes = &palette[entry * format.bytes()..(entry + 1) * format.bytes()];
-    let value = |k: usize| {
-        f64::from(f32::from_le_bytes([bytes[4 * k], bytes[4 * k + 1], bytes[4 * k + 2], bytes[4 * k + 3]]))
-    };
-    let vector = |a: usize, b: usize, c: usize| DVec3::new(value(a), value(b), value(c));
-    match format {
-        PaletteFormat::Mat4 => {
-            vector(0, 1, 2) * p.x + vector(4, 5, 6) * p.y + vector(8, 9, 10) * p.z + vector(12, 13, 14)
-        }
-        PaletteFormat::Mat3x4 => {
-            vector(0, 4, 8) * p.x + vector(1, 5, 9) * p.y + vector(2, 6, 10) * p.z + vector(3, 7, 11)
-        }
-        PaletteFormat::QuatTranslation | PaletteFormat::Snorm16 => {
-            let q = DQuat::from_xyzw(value(0), value(1), value(2), value(3));
-            q * (p * value(7)) + vector(4, 5, 6)
-        }
-    }
+fn moved(pose: &ShownPose<'_>, entry: usize, p: DVec3) -> DVec3 {
+    let m = pose.matrix(entry).unwrap_or_default().map(f64::from);
+    let row = |k: usize| m[k] * p.x + m[k + 1] * p.y + m[k + 2] * p.z + m[k + 3];
+    DVec3::new(row(0), row(4), row(8))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::quality::Quality;
+use super::tally::Quality;
 use crate::lanes::{Mode, Simd};
 
 /// Where it ran.
@@ -89,8 +89,12 @@ pub struct Tier {
     pub name: &'static str,
     /// Live characters.
     pub characters: usize,
-    /// Median frame over characters.
+    /// Time of its blocks over its characters; of one tier alone, the median frame over characters.
     pub us_per_character: f64,
+    /// Frames from one pose to the next.
+    pub period: u8,
+    /// How its feet stand, or nothing.
+    pub quality: Option<Quality>,
 }
 
 /// What one stage costs.
@@ -127,7 +131,7 @@ pub struct StressReport {
     pub frame_us: FrameTimes,
     /// Changes of clips, events.
     pub host: HostTimes,
-    /// One entry until there are tiers.
+    /// Those that anybody is in.
     pub tiers: Vec<Tier>,
     /// Cost of each stage, by running up to it and no further.
     pub stages: Vec<StageTime>,

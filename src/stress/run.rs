@@ -5,9 +5,10 @@ use std::time::Instant;
 use super::StressError;
 use super::direct::Changes;
 use super::quality::Harness;
-use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, Tier};
+use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport};
 use super::scene::Scene;
-use crate::crowd::{Executor, Serial, Stage};
+use super::tiered;
+use crate::crowd::{Executor, Serial, Stage, Tier};
 use crate::error::BuildError;
 
 /// How long, and on how many threads.
@@ -105,6 +106,16 @@ fn run_with(
     let frame_us = FrameTimes::of(times);
     let us_per_character = frame_us.p50 / characters.max(1) as f64;
     let occupancy = scene.crowd.occupancy();
+    let alone = scene.crowd.tier_counts().into_iter().filter(|&count| count > 0).count() < 2;
+    let rounds = if alone { 0 } else { options.stage_rounds };
+    let mut tiers = tiered::tiers(scene, STEP, rounds, us_per_character)?;
+    for (report, tier) in tiers.iter_mut().flat_map(|report| {
+        let tier = Tier::by_name(report.name);
+        tier.map(|tier| (report, tier))
+    }) {
+        let tally = harness.of_tier(tier);
+        report.quality = (tally.stances > 0).then(|| tally.quality());
+    }
     Ok(StressReport {
         machine: Machine::here(scene.crowd.config().simd, threads),
         characters,
@@ -117,7 +128,7 @@ fn run_with(
         us_per_character,
         frame_us,
         host,
-        tiers: vec![Tier { name: "near", characters, us_per_character }],
+        tiers,
         stages,
         judged_characters: harness.judged(),
         quality: quality.ok(),

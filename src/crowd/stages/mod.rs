@@ -14,6 +14,7 @@
 pub(crate) mod advance;
 mod bones;
 pub(crate) mod feet;
+pub(crate) mod header;
 pub(crate) mod inertia;
 mod layer_clocks;
 pub(crate) mod layers;

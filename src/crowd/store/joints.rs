@@ -4,10 +4,12 @@
 //! turned since the reference pose; the basis map makes it the joint's own axes. Joints that the skin lacks get an entry
 //! of their own behind its ones, with `C` the identity, if they are [kept](Crowd::keep_joints).
 
-use glam::{Affine3A, Mat3, Quat, Vec3};
+use glam::{Quat, Vec3};
 
 use super::{Crowd, Handle, RigId, WorldTransform};
-use crate::crowd::output::{PackedEntry, PackedSkin, PaletteFormat, PoseHeader};
+use crate::crowd::detail::joint_of;
+use crate::crowd::output::{PackedSkin, PaletteFormat, PoseHeader};
+use crate::crowd::shown::ShownPose;
 use crate::error::BuildError;
 use crate::rig::{NO_PARENT, Rig};
 
@@ -107,7 +109,8 @@ impl Crowd {
     }
 
     /// Where a joint is in the axes of its character's render root, and how it is turned: model space, the joint's own
-    /// axes as the file has them. As the last frame wrote it: also where characters are posed less often than every frame.
+    /// axes as the file has them. As it is [shown](Self::shown_pose): between two poses, with the render root of then, where
+    /// characters are posed less often than every frame.
     /// Within 5e-6 m and 4e-6 rad of the frame's own values with palettes of 32-bit floats; within 0.2 mm and 1e-4 rad for a
     /// grown person with [`PaletteFormat::Snorm16`].
     ///
@@ -206,21 +209,18 @@ impl Crowd {
 
     pub(super) fn posed(&self, handle: Handle) -> Result<Posed<'_>, BuildError> {
         let (block, lane) = self.block(handle)?;
-        let (header, palette) = self.pose(handle)?;
-        let length: f32 = header.rotation.iter().map(|value| value * value).sum();
-        if !(0.5..2.0).contains(&length) {
-            return Err(BuildError::NoPose { index: handle.index() });
-        }
+        let shown = self.shown_pose(handle)?;
         let rig = usize::from(block.rigs[lane]);
         let skin = &self.rig_data[rig].skins[usize::from(block.skins[lane])];
-        Ok(Posed { header, palette, rig: &self.rigs[rig].0, skin, format: self.config.format })
+        let format = self.config.format;
+        Ok(Posed { header: shown.header(), shown, rig: &self.rigs[rig].0, skin, format })
     }
 }
 
 /// One character's slot with what it takes to read it.
 pub(super) struct Posed<'a> {
     pub header: PoseHeader,
-    palette: &'a [u8],
+    shown: ShownPose<'a>,
     pub rig: &'a Rig,
     pub skin: &'a PackedSkin,
     format: PaletteFormat,
@@ -235,17 +235,7 @@ impl Posed<'_> {
 
     /// Where the joint of an entry is, and its turn.
     pub fn entry(&self, at: usize) -> Option<(Vec3, Quat)> {
-        let entry = &self.skin.entries[at];
-        let size = self.format.bytes();
-        let m = self.format.matrix(self.palette.get(at * size..(at + 1) * size)?, self.skin.range);
-        let matrix = Affine3A::from_mat3_translation(
-            Mat3::from_cols_array(&[m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]]),
-            Vec3::new(m[3], m[7], m[11]),
-        );
-        let back = inverse_linear(entry, self.format)?;
-        let turn = Mat3::from(matrix.matrix3) * back;
-        let place = matrix.transform_point3(-(back * Vec3::from_array(entry.offset)));
-        Some((place, Quat::from_mat3(&turn).normalize()))
+        joint_of(&self.skin.entries[at], self.format, &self.shown.matrix(at)?)
     }
 
     fn local(&self, out: &mut [LocalTransform]) {
@@ -272,22 +262,6 @@ impl Posed<'_> {
             if parent != NO_PARENT {
                 out[file(joint)] = out[file(parent.into())].inverse().then(&out[file(joint)]);
             }
-        }
-    }
-}
-
-/// Inverse of the linear part of a skin's constant, as the format carries it; `None` where there is none.
-fn inverse_linear(entry: &PackedEntry, format: PaletteFormat) -> Option<Mat3> {
-    if !entry.general {
-        return Some(Mat3::IDENTITY);
-    }
-    match format {
-        PaletteFormat::QuatTranslation | PaletteFormat::Snorm16 => {
-            Some(Mat3::from_quat(Quat::from_array(entry.rotation).conjugate()) * entry.scale.recip())
-        }
-        _ => {
-            let linear = Mat3::from_cols_array_2d(&entry.linear);
-            (linear.determinant().abs() > 1e-12).then(|| linear.inverse())
         }
     }
 }

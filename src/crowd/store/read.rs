@@ -4,24 +4,98 @@ use super::{ClipId, Crowd, Handle, Occupancy, RigId};
 use crate::crowd::block::{Block, MixedRows};
 use crate::crowd::events::PassedEvent;
 use crate::crowd::output::PoseHeader;
+use crate::crowd::shown::{PosePair, ShownPose};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Line};
 
 impl Crowd {
-    /// Header and palette of a character, as the last frame wrote them. The palette is padded to whole lines.
+    /// Header and palette of a character's newest pose. The palette is padded to whole lines. Of a character that is posed
+    /// less often than every frame this is not yet what is shown: see [`shown_pose`](Self::shown_pose).
     ///
     /// # Errors
     /// If the handle is stale.
     pub fn pose(&self, handle: Handle) -> Result<(PoseHeader, &[u8]), BuildError> {
-        let lines = self.slot(handle)?;
+        let (_, lines, _) = self.halves(handle)?;
         let (header, palette) = lines.split_at(1);
         Ok((PoseHeader::read(&header[0]), bytemuck::cast_slice(palette)))
     }
 
-    fn slot(&self, handle: Handle) -> Result<&[Line], BuildError> {
+    /// What is shown of a character: its newest pose, or, where it is posed less often than every frame and slots hold two
+    /// poses ([`CrowdConfig::interpolate`](super::CrowdConfig::interpolate)), what is between that and the one before,
+    /// `period - 1` frames late. The root is between theirs with the same factor.
+    ///
+    /// # Errors
+    /// If the handle is stale, or no frame has posed the character yet.
+    pub fn shown_pose(&self, handle: Handle) -> Result<ShownPose<'_>, BuildError> {
+        let (block, lane) = self.block(handle)?;
+        let (previous, next, factor) = self.halves(handle)?;
+        let skin = &self.rig_data[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
+        let header = PoseHeader::read(&next[0]);
+        let length: f32 = header.rotation.iter().map(|value| value * value).sum();
+        if !(0.5..2.0).contains(&length) {
+            return Err(BuildError::NoPose { index: handle.index() });
+        }
+        Ok(ShownPose::new(previous, next, factor, self.config.format, skin.range))
+    }
+
+    /// Which two poses a character is shown between, and where.
+    ///
+    /// # Errors
+    /// If the handle is stale.
+    pub fn pose_pair(&self, handle: Handle) -> Result<PosePair, BuildError> {
+        let (block, lane) = self.block(handle)?;
+        Ok(self.pair_of(block, lane))
+    }
+
+    /// [`pose_pair`](Self::pose_pair) of everybody, by [`Handle::index`]; [`PosePair::NONE`] where nobody lives. What a
+    /// renderer uploads with the [dirty ranges](Self::dirty_ranges).
+    ///
+    /// # Errors
+    /// If `out` is shorter than the greatest index of a living character.
+    pub fn pose_pairs_into(&self, out: &mut [PosePair]) -> Result<(), BuildError> {
+        let last = self.characters.iter().rposition(|entry| entry.place.is_some());
+        if let Some(need) = last.map(|last| last + 1).filter(|&need| need > out.len()) {
+            return Err(BuildError::Length { what: "the list of pose pairs", have: out.len(), need });
+        }
+        out.fill(PosePair::NONE);
+        for block in self.blocks() {
+            for lane in (0..BLOCK).filter(|lane| block.live & (1 << lane) != 0) {
+                out[block.characters[lane] as usize] = self.pair_of(block, lane);
+            }
+        }
+        Ok(())
+    }
+
+    fn pair_of(&self, block: &Block, lane: usize) -> PosePair {
+        let Some(token) = &block.tokens[lane] else { return PosePair::NONE };
+        let (first, factor) = (token.first_line(), self.factor(block, lane));
+        if !self.config.interpolate {
+            return PosePair { previous: first, next: first, factor };
+        }
+        let mut halves = [first, first + token.line_count() / 2];
+        if block.pairs.second & (1 << lane) == 0 {
+            halves.reverse();
+        }
+        let [previous, next] = halves;
+        PosePair { previous: if factor < 1.0 { previous } else { next }, next, factor }
+    }
+
+    fn factor(&self, block: &Block, lane: usize) -> f32 {
+        if self.config.interpolate { block.pairs.factor(lane) } else { 1.0 }
+    }
+
+    /// Lines of the previous and of the newest pose, and the share of the latter.
+    pub(super) fn halves(&self, handle: Handle) -> Result<(&[Line], &[Line], f32), BuildError> {
         let (block, lane) = self.block(handle)?;
         let stale = BuildError::Unknown { what: "slot", index: handle.index() };
-        Ok(self.slots.slot(block.tokens[lane].as_ref().ok_or(stale)?))
+        let lines = self.slots.slot(block.tokens[lane].as_ref().ok_or(stale)?);
+        if !self.config.interpolate {
+            return Ok((lines, lines, 1.0));
+        }
+        let (first, second) = lines.split_at(lines.len() / 2);
+        let newest_second = block.pairs.second & (1 << lane) != 0;
+        let (previous, next) = if newest_second { (first, second) } else { (second, first) };
+        Ok((previous, next, block.pairs.factor(lane)))
     }
 
     /// All output, to be uploaded as it is.
@@ -57,7 +131,14 @@ impl Crowd {
         for block in self.blocks() {
             for (lane, token) in block.tokens.iter().enumerate() {
                 if let Some(token) = token.as_ref().filter(|_| block.written & (1 << lane) != 0) {
-                    ranges.push(token.first_line()..token.first_line() + token.line_count());
+                    let (first, lines, bit) = (token.first_line(), token.line_count(), 1u16 << lane);
+                    ranges.push(if !self.config.interpolate || block.pairs.both & bit != 0 {
+                        first..first + lines
+                    } else if block.pairs.second & bit != 0 {
+                        first + lines / 2..first + lines
+                    } else {
+                        first..first + lines / 2
+                    });
                 }
             }
         }
@@ -99,6 +180,12 @@ impl Crowd {
     #[must_use]
     pub fn events_lost(&self) -> usize {
         self.events.lost
+    }
+
+    /// Seconds that all frames have taken together.
+    #[must_use]
+    pub fn clock(&self) -> f64 {
+        self.time
     }
 
     /// Live characters.

@@ -32,7 +32,7 @@ impl Crowd {
             }
         }
         let [x, y, z] = offset;
-        let Self { cohorts, slots, .. } = self;
+        let Self { cohorts, slots, config, .. } = self;
         for block in cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
             for lane in lanes_of(block.live) {
                 for (k, offset) in offset.into_iter().enumerate() {
@@ -47,14 +47,18 @@ impl Crowd {
                     move_by(&mut foot.last[1].0[lane], z);
                 }
                 if let Some(token) = &block.tokens[lane] {
-                    let line = &mut slots.as_mut_lines()[token.first_line() as usize];
-                    let mut header = PoseHeader::read(line);
-                    header.position.iter_mut().zip(offset).for_each(|(value, offset)| move_by(value, offset));
-                    for probe in &mut header.probes {
-                        move_by(&mut probe[0], x);
-                        move_by(&mut probe[1], z);
+                    let poses = if config.interpolate { 2 } else { 1 };
+                    let step = token.line_count() / poses;
+                    for pose in 0..poses {
+                        let line = &mut slots.as_mut_lines()[(token.first_line() + pose * step) as usize];
+                        let mut header = PoseHeader::read(line);
+                        header.position.iter_mut().zip(offset).for_each(|(p, offset)| move_by(p, offset));
+                        for probe in &mut header.probes {
+                            move_by(&mut probe[0], x);
+                            move_by(&mut probe[1], z);
+                        }
+                        *line = bytemuck::cast(header);
                     }
-                    *line = bytemuck::cast(header);
                 }
             }
         }

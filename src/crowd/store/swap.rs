@@ -5,6 +5,7 @@ use crate::clip::BoundClip;
 use crate::crowd::block::{Block, lanes_of, put_bit};
 use crate::crowd::library::Library;
 use crate::crowd::output::PackedSkin;
+use crate::crowd::pair::Pair;
 use crate::error::BuildError;
 use crate::lanes::Line;
 use crate::rig::Rig;
@@ -140,7 +141,7 @@ impl Crowd {
     pub(super) fn check_refit(&self, rig: u16, skins: &[PackedSkin]) -> Result<(), BuildError> {
         let mut lengths: Vec<u32> = wearers(self.blocks(), rig)
             .filter_map(|(block, lane)| {
-                let lines = skins.get(usize::from(block.skins[lane]))?.lines;
+                let lines = self.config.slot_lines(skins.get(usize::from(block.skins[lane]))?.lines);
                 block.tokens[lane].as_ref().is_none_or(|token| token.line_count() != lines).then_some(lines)
             })
             .collect();
@@ -153,7 +154,7 @@ impl Crowd {
     /// Other slots for all characters of a rig whose skin has another size than their slot. What the last frame wrote of
     /// any of them is of the old skins: nobody may read it by the new ones.
     pub(super) fn refit_slots(&mut self, rig: u16) -> Result<(), BuildError> {
-        let Self { cohorts, slots, rig_data, .. } = self;
+        let Self { cohorts, slots, rig_data, config, .. } = self;
         let data = &rig_data[usize::from(rig)];
         for block in cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
             for lane in lanes_of(block.live) {
@@ -162,10 +163,11 @@ impl Crowd {
                 }
                 block.stale |= 1 << lane;
                 block.written &= !(1 << lane);
+                block.pairs.put(lane, Pair::NEW);
                 if let Some(token) = &block.tokens[lane] {
                     slots.as_mut_lines()[token.first_line() as usize] = Line::ZERO;
                 }
-                let lines = data.skins[usize::from(block.skins[lane])].lines;
+                let lines = config.slot_lines(data.skins[usize::from(block.skins[lane])].lines);
                 if block.tokens[lane].as_ref().is_some_and(|token| token.line_count() == lines) {
                     continue;
                 }

@@ -28,6 +28,11 @@ impl Crowd {
             if self.richer(topology, tier, old) {
                 lane.make_stale();
             }
+            let kept = &self.topologies[usize::from(topology)].kept;
+            if self.config.interpolate && kept[tier as usize] != kept[old as usize] {
+                let poorer = if kept[tier as usize] < kept[old as usize] { tier } else { old };
+                lane.pair.change_detail(poorer);
+            }
             self.seat(cohort_index(topology, tier).into(), lane);
         }
         Ok(())

@@ -182,6 +182,17 @@ pub struct CrowdConfig {
     pub transitions: f32,
     /// What each of [`Tier::ALL`](crate::crowd::Tier::ALL) computes.
     pub tiers: [TierConfig; TIERS],
+    /// Slots have room for two poses, so that characters that are posed less often than every frame are shown between
+    /// them: see [`Crowd::shown_pose`](super::Crowd::shown_pose). Twice the output memory. Without it they keep a pose,
+    /// and the root that it belongs to, until the next one.
+    pub interpolate: bool,
+}
+
+impl CrowdConfig {
+    /// Lines of a slot for poses of so many.
+    pub(crate) fn slot_lines(&self, pose: u32) -> u32 {
+        if self.interpolate { 2 * pose } else { pose }
+    }
 }
 
 impl Default for CrowdConfig {
@@ -194,6 +205,7 @@ impl Default for CrowdConfig {
             event_capacity: 4096,
             transitions: 0.1,
             tiers: TierConfig::DEFAULT,
+            interpolate: false,
         }
     }
 }

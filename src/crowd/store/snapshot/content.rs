@@ -9,7 +9,7 @@ impl Crowd {
     /// Changes with every rig, clip, mask, what tiers compute, and the palette format.
     pub(super) fn content(&self) -> u64 {
         let mut hash = Hash::new();
-        hash.word(self.config.format.bytes() as u64);
+        hash.word(self.config.format.bytes() as u64 | u64::from(self.config.interpolate) << 32);
         for tier in &self.tiers {
             hash.word(u64::from(tier.level) << 1 | u64::from(tier.feet));
         }

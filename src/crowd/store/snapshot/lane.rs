@@ -3,6 +3,7 @@
 use super::{ReadLane, Reader, SnapshotError, Writer};
 use crate::crowd::block::{Block, Lane, LaneClip, MAX_CLIPS, ROWS};
 use crate::crowd::frame::TopologyData;
+use crate::crowd::pair::Pair;
 use crate::crowd::rare::{Fade, LayerState, Rare, Transition};
 use crate::crowd::stages::inertia;
 use crate::crowd::store::rebase::FARTHEST_ROOT;
@@ -24,6 +25,9 @@ pub(super) fn write(out: &mut Writer<'_>, block: &Block, lane: usize) {
     out.u32(range.0);
     out.u32(range.1);
     out.bits(&state.flags);
+    let Pair { since, lag, span, second, cut, patient, both, fade, poorer } = state.pair;
+    out.0.extend([since, lag, span, fade, poorer]);
+    out.bits(&[second, cut, patient, both]);
     for clip in &state.clips {
         out.u16(clip.clip);
         out.f32s(&clip.values);
@@ -59,10 +63,18 @@ pub(super) fn read(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Res
     let range = (reader.u32()?, reader.u32()?);
     let fits = crowd.rigs.get(usize::from(rig)).is_some_and(|(_, of)| *of == topology);
     let lines = crowd.rig_data.get(usize::from(rig)).and_then(|data| data.skins.get(usize::from(skin)));
-    if !fits || lines.is_none_or(|skin| skin.lines != range.1) {
+    if !fits || lines.is_none_or(|skin| crowd.config.slot_lines(skin.lines) != range.1) {
         return Err(reader.damaged("a rig, a skin or a slot's size"));
     }
     let flags = reader.bits()?;
+    let &[since, lag, span, fade, poorer] = reader.take(5)? else {
+        return Err(reader.damaged("a pair of poses"));
+    };
+    let [second, cut, patient, both] = reader.bits()?;
+    let pair = Pair { since, lag, span, second, cut, patient, both, fade, poorer };
+    if !pair.sound() || second && !crowd.config.interpolate {
+        return Err(reader.damaged("a pair of poses"));
+    }
     let mut clips = LaneClip::EMPTY;
     for clip in &mut clips {
         clip.clip = reader.u16()?;
@@ -73,7 +85,7 @@ pub(super) fn read(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Res
     reader.f32s(&mut rows)?;
     let [has_rare] = reader.bits()?;
     let rare = if has_rare { Some(Box::new(read_rare(reader, crowd, topology)?)) } else { None };
-    Ok((Lane { character, rig, skin, token: None, rare, flags, written: false, clips, rows }, range))
+    Ok((Lane { character, rig, skin, token: None, rare, flags, written: false, pair, clips, rows }, range))
 }
 
 fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Result<Rare, SnapshotError> {
