@@ -83,10 +83,19 @@ fn shown_is_between_the_poses_of_a_crowd_that_is_posed_in_every_frame() {
         let config = periods(CrowdConfig { format, ..strict() }, false);
         let (mut world, mut twin) = (Walkers::new(config, &KINDS), Walkers::new(config, &KINDS));
         let handles: Vec<Handle> = (0..24).map(|at| world.spawn(at, Tier::ALL[at / 2 % 4])).collect();
-        (0..24).for_each(|at| assert_eq!(twin.spawn(at, Tier::Near), handles[at]));
+        (0..24).for_each(|at| assert_eq!(twin.spawn(at, Tier::Hero), handles[at]));
         let mut past: Vec<Vec<Vec<DMat4>>> = Vec::new();
         let mut worst = 0.0f64;
         for number in 0..40usize {
+            // All turn, about a radian a second.
+            for (at, &handle) in handles.iter().enumerate() {
+                let WorldTransform { position: [x, _, z], .. } =
+                    world.crowd.transform(handle).expect("alive");
+                let place = WorldTransform::standing(x, z, 0.017 * number as f32 + at as f32);
+                for one in [&mut world, &mut twin] {
+                    one.crowd.set_transform(handle, place).expect("alive");
+                }
+            }
             frame(&mut world, DT, Visibility::All, &Serial);
             frame(&mut twin, DT, Visibility::All, &Serial);
             past.push(handles.iter().map(|&handle| written(&twin, handle)).collect());
@@ -139,14 +148,14 @@ fn no_joint_jumps_whatever_tiers_and_lanes_become() {
     };
     let (matrices, quaternions) = (PaletteFormat::Mat3x4, PaletteFormat::QuatTranslation);
     for config in [full(matrices), full(quaternions), levels(matrices), levels(quaternions)] {
-        let (steps, format) = ([DT], config.format);
+        let format = config.format;
         let (mut world, mut twin) = (Walkers::new(config, &KINDS), Walkers::new(config, &KINDS));
         let handles: Vec<Handle> = (0..40).map(|at| world.spawn(at, Tier::Near)).collect();
         (0..40).for_each(|at| assert_eq!(twin.spawn(at, Tier::Hero), handles[at]));
         let mut random = Random(5);
         let mut before: Vec<[Vec<DVec3>; 2]> = Vec::new();
         let (mut fastest, mut fastest_twin) = (vec![0.0f64; 40], vec![0.0f64; 40]);
-        for number in 0..240 {
+        for number in 0..160 {
             for _ in 0..random.next(4) {
                 let (who, tier) = (handles[random.next(40)], Tier::ALL[random.next(4)]);
                 world.crowd.set_tier(who, tier).expect("alive");
@@ -156,11 +165,11 @@ fn no_joint_jumps_whatever_tiers_and_lanes_become() {
             } else if random.next(5) == 0 {
                 world.crowd.pack_some(3);
             }
-            let dt = steps[number % steps.len()];
-            frame(&mut world, dt, Visibility::All, &Serial);
-            frame(&mut twin, dt, Visibility::All, &Serial);
+            frame(&mut world, DT, Visibility::All, &Serial);
+            frame(&mut twin, DT, Visibility::All, &Serial);
             for (at, &handle) in handles.iter().enumerate() {
                 let now = [&world, &twin].map(|world| places(world, handle, &shown(world, handle)));
+                assert!(now.iter().flatten().all(|place| place.is_finite()), "frame {number}, {at}");
                 if number > 30 {
                     let step = |k: usize| {
                         let pairs = now[k].iter().zip(&before[at][k]);
@@ -176,9 +185,14 @@ fn no_joint_jumps_whatever_tiers_and_lanes_become() {
                 }
             }
         }
-        let ratio = fastest.iter().zip(&fastest_twin).map(|(a, b)| a / b).fold(0.0, f64::max);
-        println!("{}: fastest joint {ratio:.2} of what it is without switches", format.name());
-        assert!(ratio < 1.6, "{}: {ratio}", format.name());
+        // Fingers that open or close take a quarter of a second; some characters stand still in the end.
+        let fades = config.tiers.iter().any(|tier| tier.level == 0);
+        let allowed = if fades { 0.004 } else { 1e-5 };
+        let over = fastest.iter().zip(&fastest_twin).map(|(a, b)| a - 1.6 * b).fold(f64::MIN, f64::max);
+        let ratios = fastest.iter().zip(&fastest_twin).filter(|(_, b)| **b > 1e-3).map(|(a, b)| a / b);
+        let ratio = ratios.fold(0.0, f64::max);
+        println!("{}: fastest joint {ratio:.2} of what it is without switches, {over:.4} m", format.name());
+        assert!(over < allowed && ratio < 1.7, "{}: {ratio}, {over} m", format.name());
     }
 }
 
