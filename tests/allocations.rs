@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
     BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Layer, Play, Serial, Stream,
-    StreamId, StreamPose, StreamRoot, WorldTransform,
+    StreamId, StreamPose, StreamRoot, Tier, WorldTransform,
 };
 use throng::retarget::{BindSource, LiveMaps, bind};
 use throng::rig::Rig;
@@ -39,7 +39,7 @@ static ALLOCATOR: Counting = Counting;
 
 /// Two rigs of one topology and one of another, four clips each, mixed blocks among them.
 fn crowd() -> (Crowd, Vec<Handle>, Vec<Vec<ClipId>>) {
-    let mut crowd = Crowd::new(CrowdConfig::default());
+    let mut crowd = Crowd::new(CrowdConfig { interpolate: true, ..CrowdConfig::default() });
     let mut handles = Vec::new();
     let mut clips_of = Vec::new();
     for (kind, plan) in [
@@ -71,6 +71,10 @@ fn crowd() -> (Crowd, Vec<Handle>, Vec<Vec<ClipId>>) {
         }
     }
     crowd.pack();
+    // In every tier there is room for all of them.
+    for rig in crowd.rigs() {
+        crowd.reserve(rig, 0, 27).expect("room");
+    }
     crowd.reserve_layers(handles.len());
     (crowd, handles, clips_of)
 }
@@ -117,7 +121,9 @@ fn run(executor: &dyn Executor) -> u64 {
         }
         let other = handles[(7 * frame) % handles.len()];
         crowd.teleport(other, WorldTransform::standing(frame as f32 * 0.01, 1.0, 0.0)).expect("teleport");
-        // Nobody's clips stay for long, nobody's stream.
+        // Nobody's tier, clips or stream stay for long.
+        crowd.set_tier(handles[(3 * frame) % handles.len()], Tier::ALL[frame % 4]).expect("alive");
+        crowd.pack_some(2);
         crowd
             .set_stream(handles[(at + 40) % handles.len()], &streams[(at + 40) % handles.len()])
             .expect("stream");
