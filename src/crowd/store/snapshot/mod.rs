@@ -30,9 +30,11 @@ const HEAD: usize = 40;
 const MOST_FRAMES: u64 = 1 << 62;
 /// Bytes of a block of nobody, its mask left out.
 const NOBODY: usize = 254;
+/// Values of what a lane is shown between.
+const PAIR: usize = 9;
 /// Values of a lane and of rare state: a crowd of another build may carry others.
 const LAYOUT: u32 = {
-    let counts = [ROWS, CLIP_ROWS, CLIP_BITS, MAX_CLIPS, MAX_LAYERS, FLAGS];
+    let counts = [ROWS, CLIP_ROWS, CLIP_BITS, MAX_CLIPS, MAX_LAYERS, FLAGS, PAIR];
     let (mut sum, mut at) = (0, 0);
     while at < counts.len() {
         sum = sum * 31 + counts[at] as u32;
