@@ -37,7 +37,7 @@ const LAYOUT: u32 = {
     let counts = [ROWS, CLIP_ROWS, CLIP_BITS, MAX_CLIPS, MAX_LAYERS, FLAGS, PAIR];
     let (mut sum, mut at) = (0, 0);
     while at < counts.len() {
-        sum = sum * 31 + counts[at] as u32;
+        sum = sum.wrapping_mul(31).wrapping_add(counts[at] as u32);
         at += 1;
     }
     sum
