@@ -35,7 +35,7 @@ const PAIR: usize = 9;
 /// Values of a lane and of rare state: a crowd of another build may carry others.
 const LAYOUT: u32 = {
     let counts = [ROWS, CLIP_ROWS, CLIP_BITS, MAX_CLIPS, MAX_LAYERS, FLAGS, PAIR];
-    let (mut sum, mut at) = (0, 0);
+    let (mut sum, mut at) = (0u32, 0);
     while at < counts.len() {
         sum = sum.wrapping_mul(31).wrapping_add(counts[at] as u32);
         at += 1;
