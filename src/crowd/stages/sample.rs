@@ -25,6 +25,9 @@ pub(crate) struct Joints {
     pub kept: usize,
 }
 
+/// Characters whose keys are on their way while one's are mixed.
+const AHEAD: usize = 2;
+
 #[inline(always)]
 fn sample_kernel<L: Lanes>(
     block: &Block,
@@ -64,9 +67,12 @@ fn sample_kernel<L: Lanes>(
     let Scratch { rotations, sums, pelvis, contact, .. } = scratch;
     if far {
         // Character by character, so that each run of keys is read in one go, while the next one's come in.
+        for lane in 0..AHEAD {
+            pairs[lane][..counts[lane]].iter().for_each(KeyPair::prefetch);
+        }
         for lane in 0..BLOCK {
-            if let Some(next) = pairs.get(lane + 1) {
-                next[..counts[lane + 1]].iter().for_each(KeyPair::prefetch);
+            if let Some(next) = pairs.get(lane + AHEAD) {
+                next[..counts[lane + AHEAD]].iter().for_each(KeyPair::prefetch);
             }
             for (group, [even, odd]) in sums[..groups].iter_mut().enumerate() {
                 if skipped.contains(&group) {
