@@ -329,7 +329,7 @@ fn run_block(
     let JobScratch { clocks, events, .. } = scratch;
     advance::advance(simd, block, frame.dt, drive, library, clocks, events);
     let streamed = shared.streams.lanes(block);
-    shared.streams.travel(block, streamed, frame.streams, drive == advance::Drive::Clips);
+    shared.streams.travel(block, streamed, &frame, drive == advance::Drive::Clips);
     if let Roots::Host(transforms) = frame.roots {
         block.take_transforms(transforms);
     }
@@ -363,9 +363,9 @@ fn run_block(
     }
     pose.estimated = false;
     if due != sampled && until >= Stage::RetargetLive {
-        let blocks = streams::Blocks { now: block, next, due };
+        let blocks = streams::Blocks { now: block, next, due, streamed: streamed & due };
         let without = shared.streams.bring_in(simd, &blocks, frame.streams, joints.kept, shared.counts, pose);
-        let held = streams::with_last_pose(&shared.writer, block, without);
+        let held = streams::with_last_pose(&shared.writer, block, without, frame.dt);
         // Due again at once, whoever's turn it is.
         block.stale |= held;
         due &= !held;

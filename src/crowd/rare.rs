@@ -72,6 +72,11 @@ impl Transition {
         lasts / 3.0 * (1.0 - rest * rest * rest)
     }
 
+    /// More than [`onward`](Self::onward) ever is.
+    pub fn onward_at_most(&self) -> f32 {
+        ONWARD.min(self.duration) / 3.0 * 1.001
+    }
+
     /// Mean weight of the old motion between two times since the start.
     pub fn mean_left(&self, from: f32, to: f32) -> f32 {
         let integral = |seconds: f32| {

@@ -342,6 +342,7 @@ impl Crowd {
         self.events.lost = 0;
         self.stream_counts = StreamCounts::default();
         self.look_at(frame.roots);
+        self.leave_streams(&frame);
         self.time += f64::from(frame.dt);
         self.written = false;
         let shared = Shared {

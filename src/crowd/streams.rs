@@ -4,19 +4,24 @@
 //! What a frame changes of it are single values that the one job with the character's block writes: relaxed atomics,
 //! which are plain loads and stores.
 
+mod leaving;
 mod root;
+mod state;
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::block::{Block, lanes_of};
+use super::frame::Frame;
 use super::scratch::Scratch;
 use super::stages::live::{NO_TURN, Reach, Streamed, live};
 use crate::lanes::{BLOCK, LineSources, Row, Simd, SlotWriter};
 use crate::retarget::LiveMap;
 use crate::retarget::live::LINE_JOINTS;
 use crate::rig::MAX_FEET;
+pub(crate) use leaving::Leaving;
+pub(crate) use state::FollowerState;
 
 /// A stream's place among the poses of a [`Frame`](super::Frame).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,13 +103,15 @@ struct Cell {
     map: u32,
     pose: u32,
     travels: bool,
+    /// It is to give way to something else: see [`Leaving`].
+    leaves: bool,
     /// Root of the last pose, where it travels.
     root: root::Place,
 }
 
 impl Cell {
     #[allow(clippy::declare_interior_mutable_const, reason = "copied into each new place")]
-    const EMPTY: Self = Self { map: NOBODY, pose: 0, travels: false, root: root::Place::NOWHERE };
+    const EMPTY: Self = Self { map: NOBODY, pose: 0, travels: false, leaves: false, root: root::Place::NOWHERE };
 }
 
 /// Whose poses are brought in, and whose come after.
@@ -112,8 +119,9 @@ impl Cell {
 pub(crate) struct Blocks<'a> {
     pub now: &'a Block,
     pub next: Option<&'a Block>,
-    /// Lanes that get a pose.
+    /// Lanes that get a pose, and those of them that follow a stream.
     pub due: u16,
+    pub streamed: u16,
 }
 
 /// A map and how many characters follow streams through it.
@@ -131,31 +139,36 @@ pub(crate) struct StreamTable {
     places: HashMap<usize, u32>,
     /// Places of maps that nobody follows any more.
     unused: Vec<u32>,
+    /// Maps that lost their last follower during a frame, and are let go after it.
+    idle: usize,
     /// By character.
     cells: Vec<Cell>,
     followers: usize,
+    leaving: Vec<Leaving>,
 }
 
 impl StreamTable {
     pub fn set(&mut self, character: u32, stream: &Stream) {
         // Before the old one is let go, which may be the same.
-        let map = self.follow(&stream.map);
+        let cell = self.cell_of(stream);
         self.clear(character);
         let at = character as usize;
         if self.cells.len() <= at {
             self.cells.resize_with(at + 1, || Cell::EMPTY);
         }
-        self.cells[at] = Cell {
-            map,
-            pose: stream.id.0,
-            travels: stream.root == StreamRoot::Travel,
-            root: root::Place::NOWHERE,
-        };
+        self.cells[at] = cell;
         self.followers += 1;
+    }
+
+    /// One follower more of its map.
+    fn cell_of(&mut self, stream: &Stream) -> Cell {
+        let travels = stream.root == StreamRoot::Travel;
+        Cell { map: self.follow(&stream.map), pose: stream.id.0, travels, ..Cell::EMPTY }
     }
 
     /// Place of a map that one character more follows.
     fn follow(&mut self, map: &Arc<LiveMap>) -> u32 {
+        self.let_idle_go();
         let address = Arc::as_ptr(map) as usize;
         if let Some(&at) = self.places.get(&address)
             && let Some(used) = &mut self.maps[at as usize]
@@ -175,18 +188,34 @@ impl StreamTable {
     }
 
     pub fn clear(&mut self, character: u32) {
+        self.stay(character);
         let Some(cell) = self.cells.get_mut(character as usize).filter(|cell| cell.map != NOBODY) else {
             return;
         };
         let at = core::mem::replace(&mut cell.map, NOBODY);
         self.followers -= 1;
-        let map = &mut self.maps[at as usize];
-        if let Some(used) = map {
+        self.unfollow(at);
+        self.let_idle_go();
+    }
+
+    /// One follower less of a map.
+    fn unfollow(&mut self, at: u32) {
+        if let Some(used) = &mut self.maps[at as usize] {
             used.followers -= 1;
-            if used.followers == 0 {
+            self.idle += usize::from(used.followers == 0);
+        }
+    }
+
+    /// Not during frames: it hashes and frees.
+    fn let_idle_go(&mut self) {
+        if self.idle == 0 {
+            return;
+        }
+        self.idle = 0;
+        for (at, map) in self.maps.iter_mut().enumerate() {
+            if let Some(used) = map.take_if(|used| used.followers == 0) {
                 self.places.remove(&(Arc::as_ptr(&used.map) as usize));
-                *map = None;
-                self.unused.push(at);
+                self.unused.push(at as u32);
             }
         }
     }
@@ -198,8 +227,16 @@ impl StreamTable {
         }
     }
 
+    /// What a character follows, or is about to.
     pub fn get(&self, character: u32) -> Option<Stream> {
-        let cell = self.cell(character)?;
+        let cell = match self.next_of(character) {
+            Some(next) => next?,
+            None => self.cell(character)?,
+        };
+        self.stream_of(cell)
+    }
+
+    fn stream_of(&self, cell: &Cell) -> Option<Stream> {
         let root = if cell.travels { StreamRoot::Travel } else { StreamRoot::InPose };
         Some(Stream { id: StreamId(cell.pose), map: Arc::clone(self.map(cell)?), root })
     }
@@ -215,6 +252,11 @@ impl StreamTable {
 
     fn cell(&self, character: u32) -> Option<&Cell> {
         self.cells.get(character as usize).filter(|cell| cell.map != NOBODY)
+    }
+
+    /// True if a character follows one.
+    pub fn follows(&self, character: u32) -> bool {
+        self.cell(character).is_some()
     }
 
     /// Lanes of a block that follow a stream.
@@ -239,7 +281,8 @@ impl StreamTable {
     }
 
     /// Moves the roots of lanes whose stream travels; `moves` false: only tells by how much.
-    pub fn travel(&self, block: &mut Block, lanes: u16, poses: &[StreamPose<'_>], moves: bool) {
+    pub fn travel(&self, block: &mut Block, lanes: u16, frame: &Frame<'_>, moves: bool) {
+        let (poses, dt) = (frame.streams, frame.dt);
         for lane in lanes_of(lanes) {
             if let Some(cell) = self.cell(block.characters[lane])
                 && cell.travels
@@ -247,9 +290,10 @@ impl StreamTable {
                 && let Some(map) = self.map(cell)
                 && let Some(now) = root::Pose::of(map, pose)
             {
-                let way = cell.root.replace(now);
-                let metres = block.leg.0[lane] * map.per_leg;
-                root::displace(block, lane, way.scaled(metres), moves);
+                let way = cell.root.replace(now).scaled(block.leg.0[lane] * map.per_leg);
+                // What is left of an old motion has moved it already; a stream that gives way is the old motion.
+                let share = if cell.leaves { 1.0 } else { 1.0 - mean_left(block, lane, dt) };
+                root::displace(block, lane, way.part(share), moves);
             }
         }
     }
@@ -264,8 +308,7 @@ impl StreamTable {
         counts: &StreamCounts,
         scratch: &mut Scratch,
     ) -> u16 {
-        let Blocks { now: block, next, due } = *blocks;
-        let lanes = self.lanes(block) & due;
+        let Blocks { now: block, next, due, streamed: lanes } = *blocks;
         let (mut missing, mut refused) = (0u16, 0u16);
         let mut ahead = next.and_then(|next| self.sources(next, poses));
         scratch.estimated = false;
@@ -335,6 +378,16 @@ impl StreamTable {
         without
     }
 
+    /// Where a character's stream has its hips, before the frame that takes the pose.
+    pub fn hips(&self, character: u32, leg: f32, poses: &[StreamPose<'_>]) -> Hips {
+        let Some(cell) = self.cell(character) else { return Hips::NoStream };
+        match (self.map(cell), self.pose(cell, poses)) {
+            (Some(map), Ok(pose)) => Hips::At(offset(map, cell, pose, leg)),
+            _ if cell.travels => Hips::Above,
+            _ => Hips::Anywhere,
+        }
+    }
+
     /// What a block's lanes will read.
     fn sources<'a>(&self, block: &Block, poses: &'a [StreamPose<'a>]) -> Option<LineSources<'a>> {
         let mut runs: [&[[f32; 4]]; BLOCK] = [&[]; BLOCK];
@@ -350,6 +403,13 @@ impl StreamTable {
         repeat(&mut runs, there);
         LineSources::new(&runs)
     }
+}
+
+/// Share of the last frame's root motion that an old one had.
+fn mean_left(block: &Block, lane: usize, dt: f32) -> f32 {
+    let rare = block.rare[lane].as_ref().filter(|_| block.transitions & (1 << lane) != 0);
+    // Its clock has been moved on already.
+    rare.map_or(0.0, |rare| rare.transition.mean_left(rare.transition.elapsed - dt, rare.transition.elapsed))
 }
 
 /// Fills lanes without a run with that of another.
@@ -369,13 +429,27 @@ fn made_up(runs: &[&[[f32; 4]]; BLOCK]) -> [[[f32; 4]; LINE_JOINTS]; BLOCK] {
     lines
 }
 
-/// Pelvis and contacts of a lane.
-fn place(map: &LiveMap, cell: &Cell, pose: &StreamPose<'_>, leg: f32, lane: usize, scratch: &mut Scratch) {
+/// Where the hips of a stream are, metres from their reference place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Hips {
+    /// There is no stream.
+    NoStream,
+    At([f32; 3]),
+    /// Over the root, as far as is known.
+    Above,
+    Anywhere,
+}
+
+fn offset(map: &LiveMap, cell: &Cell, pose: &StreamPose<'_>, leg: f32) -> [f32; 3] {
     let metres = leg * map.per_leg;
     let [x, y, z] = core::array::from_fn(|k| (pose.position[k] - map.reference[k]) * metres);
     // Where the root is under the hips, their height is all that is left of their place.
-    let [x, z] = if cell.travels { [0.0; 2] } else { [x, z] };
-    scratch.pelvis.iter_mut().zip([x, y, z]).for_each(|(row, value)| row.0[lane] = value);
+    if cell.travels { [0.0, y, 0.0] } else { [x, y, z] }
+}
+
+/// Pelvis and contacts of a lane.
+fn place(map: &LiveMap, cell: &Cell, pose: &StreamPose<'_>, leg: f32, lane: usize, scratch: &mut Scratch) {
+    scratch.pelvis.iter_mut().zip(offset(map, cell, pose, leg)).for_each(|(row, value)| row.0[lane] = value);
     let told = pose.contacts.filter(|contacts| contacts.iter().all(|c| c.is_finite()));
     scratch.estimated |= told.is_none();
     let contacts = told.map_or([-1.0; MAX_FEET], |contacts| contacts.map(|c| c.clamp(0.0, 1.0)));
@@ -392,13 +466,16 @@ enum Refusal {
 /// First value of the root's rotation in a header: all zero only where nothing was written yet.
 const HEADER_ROTATION: usize = 4;
 
-/// Which of these lanes have a pose in their slot.
-pub(crate) fn with_last_pose(writer: &SlotWriter<'_>, block: &mut Block, lanes: u16) -> u16 {
+/// Which of these lanes have a pose in their slot, and keep it: their transitions wait.
+pub(crate) fn with_last_pose(writer: &SlotWriter<'_>, block: &mut Block, lanes: u16, dt: f32) -> u16 {
     lanes_of(lanes).fold(0, |held, lane| {
         let shown = block.tokens[lane].as_mut().is_some_and(|token| {
             let header = &writer.lines(token)[0].0;
             header[HEADER_ROTATION..][..4] != [0.0; 4]
         });
+        if let Some(rare) = block.rare[lane].as_mut().filter(|_| block.transitions & (1 << lane) != 0) {
+            rare.transition.elapsed = (rare.transition.elapsed - dt).max(0.0);
+        }
         held | u16::from(shown) << lane
     })
 }

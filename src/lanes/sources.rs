@@ -53,21 +53,35 @@ impl<'a> LineSources<'a> {
     }
 
     /// Asks for whole runs, one after the other as they lie in memory, into the second-level cache: part `part` of
-    /// `parts`, which together are everything.
+    /// `parts`, which together are everything. The first part touches both ends of all of them: their pages are looked
+    /// up all at once instead of one by one.
     #[inline(always)]
     pub fn prefetch(&self, part: usize, parts: usize) {
+        if part == 0 {
+            for base in &self.bases {
+                self.ask(base, 0);
+                self.ask(base, self.quads - 1);
+            }
+        }
         let (first, end) = ((part * BLOCK).div_ceil(parts), ((part + 1) * BLOCK).div_ceil(parts));
         for base in &self.bases[first.min(BLOCK)..end.min(BLOCK)] {
             for quad in (0..self.quads).step_by(BLOCK / QUAD) {
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: `quad` is below `quads`, so it is inside of the run; SSE is part of x86-64.
-                unsafe {
-                    use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-                    _mm_prefetch::<_MM_HINT_T1>(base.add(quad * QUAD).cast());
-                }
-                #[cfg(not(target_arch = "x86_64"))]
-                let _ = (base, quad);
+                self.ask(base, quad);
             }
         }
+    }
+
+    /// For the line of a quad.
+    #[inline(always)]
+    fn ask(&self, base: &*const f32, quad: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch reads nothing that the program could observe, wherever it points to, and SSE is part of
+        // x86-64.
+        unsafe {
+            use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T1>(base.wrapping_add(quad * QUAD).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (base, quad);
     }
 }

@@ -6,6 +6,7 @@ mod bind;
 mod chains;
 mod detect;
 pub(crate) mod live;
+mod live_content;
 mod live_maps;
 mod live_path;
 mod mirror;

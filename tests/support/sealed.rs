@@ -25,6 +25,12 @@ const SPAN: usize = 8;
 
 /// Hips, two legs and a spine that no role names.
 pub static RIG: LazyLock<Rig> = LazyLock::new(|| {
+    let (character, roles) = &*BODY;
+    Rig::build(&RigSource::new(character, roles)).expect("a rig")
+});
+
+/// Its file.
+pub static BODY: LazyLock<(RawCharacter, RoleMap)> = LazyLock::new(|| {
     let joints: [(&str, Option<u16>, Vec3, Option<Role>); 8] = [
         ("hips", None, Vec3::Y, Some(Role::Hips)),
         ("thigh_l", Some(0), Vec3::X * 0.1, Some(Role::Thigh(Side::Left))),
@@ -42,8 +48,7 @@ pub static RIG: LazyLock<Rig> = LazyLock::new(|| {
         skeleton.joints.push(RawJoint { name: name.into(), parent, rest });
         role.into_iter().for_each(|role| roles.set(role, at as u16));
     }
-    let character = RawCharacter { name: "body".into(), skeleton, ..RawCharacter::default() };
-    Rig::build(&RigSource::new(&character, &roles)).expect("a rig")
+    (RawCharacter { name: "body".into(), skeleton, ..RawCharacter::default() }, roles)
 });
 
 /// The numbers of the header, then each section behind its length in two bytes: what [`join`] takes.

@@ -1,15 +1,36 @@
 //! Snapshots of a small crowd under a right head, and what must hold of a crowd that takes one.
 
-use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Handle, Play, Serial, SnapshotError, WorldTransform,
-};
+use std::sync::{Arc, LazyLock};
 
-use super::sealed::RIG;
+use throng::crowd::{
+    Crowd, CrowdConfig, FlatGround, Frame, Handle, Play, Serial, SnapshotError, StreamPose, WorldTransform,
+};
+use throng::retarget::{BindSource, LiveMap};
+use throng::rig::ReferencePose;
+
+use super::sealed::{BODY, RIG};
 use super::seeds::small_clip;
 
 /// Bytes before the body, and of them those that do not depend on it.
 const HEAD: usize = 40;
 const FIXED: usize = 24;
+
+/// From the body's own axes to its rig.
+pub static MAP: LazyLock<Arc<LiveMap>> = LazyLock::new(|| {
+    let (character, roles) = &*BODY;
+    let reference = ReferencePose::rest(&character.skeleton);
+    let source = BindSource { skeleton: &character.skeleton, roles, reference: &reference };
+    Arc::new(LiveMap::build(source, &RIG).expect("a map"))
+});
+
+/// A step of two streams that go ahead.
+pub fn streamed(crowd: &mut Crowd, step: u8) {
+    let rotations = vec![[0.0, 0.0, 0.0, 1.0]; MAP.source_joints()];
+    let position = [0.1, 1.0, 0.05 * f32::from(step)];
+    let streams = [StreamPose { rotations: &rotations, position, contacts: None }; 2];
+    let ground = FlatGround { height: 0.0 };
+    crowd.frame(Frame { streams: &streams, ..Frame::new(0.05, &ground) }, &Serial).expect("a frame");
+}
 
 /// Nobody yet, one rig, two clips.
 pub fn crowd() -> (Crowd, [Play; 2]) {
@@ -50,14 +71,13 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 pub fn restore(crowd: &mut Crowd, snapshot: &[u8]) -> Result<(), SnapshotError> {
-    crowd.restore(snapshot)
+    crowd.restore_with_maps(snapshot, &[Arc::clone(&MAP)])
 }
 
 /// A crowd that took a snapshot goes on: finite, and open to everything that a host does.
 pub fn sound(mut crowd: Crowd, plays: &[Play; 2]) {
-    let ground = FlatGround { height: 0.0 };
     for step in 0..3 {
-        crowd.frame(Frame::new(0.05, &ground), &Serial).expect("a frame");
+        streamed(&mut crowd, step);
         let handles: Vec<Handle> = crowd.handles().collect();
         assert_eq!(handles.len(), crowd.len());
         for (index, &who) in handles.iter().enumerate() {

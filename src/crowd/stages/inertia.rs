@@ -16,6 +16,7 @@
 use super::feet::LegPlan;
 use super::sample::Joints;
 use crate::crowd::block::Block;
+use crate::crowd::rare::Transition;
 use crate::crowd::scratch::Scratch;
 use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa};
 
@@ -28,6 +29,15 @@ const GROUP_ROWS: usize = GROUP * VALUES / BLOCK;
 /// Rows of the memory for so many joints, the pelvis and the contacts.
 pub(crate) fn rows(joints: usize) -> usize {
     (joints + 2).div_ceil(GROUP) * GROUP_ROWS
+}
+
+/// Where the pelvis of an old motion was, metres from its reference place, and how fast; none where nothing is remembered.
+pub(crate) fn pelvis(transition: &Transition, joints: usize) -> [[f32; 3]; 2] {
+    let memory: &[f32] = bytemuck::cast_slice(transition.memory.as_deref().unwrap_or(&[]));
+    match memory.get(joints * VALUES..(joints + 1) * VALUES) {
+        Some(values) => [[values[0], values[1], values[2]], [values[3], values[4], values[5]]],
+        None => [[0.0; 3]; 2],
+    }
 }
 
 per_isa! {

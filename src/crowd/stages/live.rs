@@ -11,13 +11,13 @@
 
 use crate::crowd::scratch::Scratch;
 use crate::lanes::{BLOCK, Lanes, LineSources, Quat, Row, per_isa};
-use crate::retarget::live::{Basis, Input, LINE_JOINTS, LiveMap, Operand, POWER_TERMS, Step};
+use crate::retarget::live::{Basis, Input, InputLine, LINE_JOINTS, LiveMap, Operand, POWER_TERMS, Step};
 
 /// What the squared length of a rotation may be off 1.
 pub(crate) const LOOSE: f32 = 5e-3;
 
-/// What it may be off and count as 1: some roundings.
-const EXACT: f32 = 2e-6;
+/// What it may be off and count as 1, over all rotations of a lane, as the root of the sum of squares: some roundings each.
+const EXACT: f32 = 8e-6;
 
 /// Native rotations of the lanes of one pass.
 #[derive(Clone, Copy)]
@@ -61,9 +61,7 @@ fn live_kernel<L: Lanes>(
     let mut exact = Row::ZERO;
     for at in (0..BLOCK).step_by(L::N) {
         let pass = Pass { streamed, reach, joints, at };
-        // Lanes of no pass count as exact: nobody reads them.
-        let one = L::one();
-        let mut unit = L::load(&streamed.own, at).lt(one + one);
+        let mut off = L::zero();
         for (part, line) in map.lines.iter().enumerate() {
             if let (Some(next), 0) = (&streamed.next, at) {
                 next.prefetch(part, map.lines.len());
@@ -73,33 +71,18 @@ fn live_kernel<L: Lanes>(
                 // Few registers: joint by joint.
                 for k in 0..LINE_JOINTS {
                     let [x, y, z, w] = L::quad(&lines, k, at);
-                    let native = Quat::new(x, y, z, w);
-                    let delta = match &line.basis {
-                        Basis::Same => native,
-                        Basis::Turn(m) => turned(&m[k], native),
-                        Basis::General(m) => mapped(&m[k], native),
-                    };
-                    unit = bring_in(&line.inputs[k], delta, pass, unit, registers);
+                    off = bring_in(line, k, Quat::new(x, y, z, w), pass, off, registers);
                 }
                 continue;
             }
             let c = L::columns(&lines, at);
-            let native = [
-                Quat::new(c[0], c[1], c[2], c[3]),
-                Quat::new(c[4], c[5], c[6], c[7]),
-                Quat::new(c[8], c[9], c[10], c[11]),
-                Quat::new(c[12], c[13], c[14], c[15]),
-            ];
-            let deltas = match &line.basis {
-                Basis::Same => native,
-                Basis::Turn(m) => turn(m, native),
-                Basis::General(m) => general(m, native),
-            };
             for k in 0..LINE_JOINTS {
-                unit = bring_in(&line.inputs[k], deltas[k], pass, unit, registers);
+                let native = Quat::new(c[4 * k], c[4 * k + 1], c[4 * k + 2], c[4 * k + 3]);
+                off = bring_in(line, k, native, pass, off, registers);
             }
         }
-        L::select(unit, one, L::zero()).store(&mut exact, at);
+        // NaN is not below anything.
+        L::select(off.lt(L::splat(EXACT * EXACT)), L::one(), L::zero()).store(&mut exact, at);
     }
     if exact != Row::ONE {
         tidy::<L>(map, streamed, &exact, joints, good, registers);
@@ -171,67 +154,31 @@ fn idle(input: &Input, joints: usize) -> bool {
     input.register == Input::NOBODY || input.register as usize >= joints && !input.shared
 }
 
-/// Writes the local delta of one joint, on the side of the reference pose; leaves `unit` where it is of unit length but
-/// for rounding.
+/// Writes the local delta of one joint, on the side of the reference pose; adds the square of what its own square is off 1
+/// to `off`.
 #[inline(always)]
 fn bring_in<L: Lanes>(
-    input: &Input,
-    q: Quat<L>,
+    line: &InputLine,
+    k: usize,
+    native: Quat<L>,
     pass: Pass<'_>,
-    unit: L::Mask,
+    off: L,
     registers: &mut [[Row; 4]],
-) -> L::Mask {
+) -> L {
+    let input = &line.inputs[k];
     if idle(input, pass.joints) {
-        return unit;
+        return off;
     }
-    let n = q.x.mul_add(q.x, q.y * q.y) + q.z.mul_add(q.z, q.w * q.w);
-    let off = (n - L::one()).abs();
+    let q = match &line.basis {
+        Basis::Same => native,
+        Basis::Turn(m) => turned(&m[k], native),
+        Basis::General(m) => mapped(&m[k], native),
+    };
+    let own = q.w.mul_add(q.w, L::zero() - L::one());
+    let own = q.x.mul_add(q.x, q.y.mul_add(q.y, q.z.mul_add(q.z, own)));
     let q = Quat::new(q.x.flip(q.w), q.y.flip(q.w), q.z.flip(q.w), q.w.abs());
     put(q, registers, input.register as usize, pass);
-    // NaN is not below anything.
-    L::and(unit, off.lt(L::splat(EXACT)))
-}
-
-/// Turns the vector parts of four joints. Component by component: what does not wait for each other stands side by side,
-/// because a processor looks ahead by little more than one joint.
-#[inline(always)]
-fn turn<L: Lanes>(
-    m: &[[[f32; 3]; 3]; LINE_JOINTS],
-    native: [Quat<L>; LINE_JOINTS],
-) -> [Quat<L>; LINE_JOINTS] {
-    let mut out = native;
-    for k in 0..LINE_JOINTS {
-        out[k].x = dot3(&m[k][0], native[k]);
-    }
-    for k in 0..LINE_JOINTS {
-        out[k].y = dot3(&m[k][1], native[k]);
-    }
-    for k in 0..LINE_JOINTS {
-        out[k].z = dot3(&m[k][2], native[k]);
-    }
-    out
-}
-
-/// Applies the matrices of four joints; see [`turn`].
-#[inline(always)]
-fn general<L: Lanes>(
-    m: &[[[f32; 4]; 4]; LINE_JOINTS],
-    native: [Quat<L>; LINE_JOINTS],
-) -> [Quat<L>; LINE_JOINTS] {
-    let mut out = native;
-    for k in 0..LINE_JOINTS {
-        out[k].x = dot4(&m[k][0], native[k]);
-    }
-    for k in 0..LINE_JOINTS {
-        out[k].y = dot4(&m[k][1], native[k]);
-    }
-    for k in 0..LINE_JOINTS {
-        out[k].z = dot4(&m[k][2], native[k]);
-    }
-    for k in 0..LINE_JOINTS {
-        out[k].w = dot4(&m[k][3], native[k]);
-    }
-    out
+    own.mul_add(own, off)
 }
 
 /// Second look at lanes with rotations that are not of unit length: those which nearly are become it, the lanes of
@@ -274,14 +221,16 @@ fn mapped<L: Lanes>(m: &[[f32; 4]; 4], q: Quat<L>) -> Quat<L> {
     Quat::new(dot4(&m[0], q), dot4(&m[1], q), dot4(&m[2], q), dot4(&m[3], q))
 }
 
+/// One after the other: what waits for itself is done while other rows are.
 #[inline(always)]
 fn dot3<L: Lanes>(m: &[f32; 3], q: Quat<L>) -> L {
-    q.y.mul_add(L::splat(m[1]), q.x * L::splat(m[0])) + q.z * L::splat(m[2])
+    q.z.mul_add(L::splat(m[2]), q.y.mul_add(L::splat(m[1]), q.x * L::splat(m[0])))
 }
 
 #[inline(always)]
 fn dot4<L: Lanes>(m: &[f32; 4], q: Quat<L>) -> L {
-    q.y.mul_add(L::splat(m[1]), q.x * L::splat(m[0])) + q.w.mul_add(L::splat(m[3]), q.z * L::splat(m[2]))
+    let three = q.z.mul_add(L::splat(m[2]), q.y.mul_add(L::splat(m[1]), q.x * L::splat(m[0])));
+    q.w.mul_add(L::splat(m[3]), three)
 }
 
 #[inline(always)]

@@ -12,6 +12,8 @@ use super::{Crowd, Handle, RigId};
 use crate::clip::{BoundClip, PELVIS_RANGE};
 use crate::crowd::block::{Block, MAX_CLIPS};
 use crate::crowd::frame::RigData;
+use crate::crowd::stages::inertia;
+use crate::crowd::streams::{Hips, StreamPose};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, GROUP, KEY_ONE};
 use crate::rig::{NO_PARENT, RawMesh, Rig};
@@ -70,6 +72,16 @@ impl Aabb {
             self.min[k] = self.min[k].min(other.min[k]);
             self.max[k] = self.max[k].max(other.max[k]);
         }
+    }
+
+    /// By so much, and then so much further either way.
+    fn moved(&self, by: [f32; 3], further: [f32; 3]) -> Self {
+        let mut out = *self;
+        for k in 0..3 {
+            out.min[k] += by[k] - further[k];
+            out.max[k] += by[k] + further[k];
+        }
+        out
     }
 
     /// Turned by a quaternion and moved: the box around the turned box.
@@ -156,17 +168,42 @@ impl Crowd {
     /// more than the box is grown by the host, and the ground under the feet is within a quarter of the leg length below
     /// the root and a tenth above it, or the pelvis has followed it already. Fades, ways to and fro and layers are within; characters in an inertialised
     /// transition, without clips or with an additive layer have the box of all poses. Where the next pose of a stream is
-    /// cannot be known: whoever follows one is [everywhere](Aabb::EVERYWHERE).
+    /// cannot be known: whoever follows one is [everywhere](Aabb::EVERYWHERE), or, if the stream moves the root
+    /// ([`StreamRoot::Travel`](crate::crowd::StreamRoot)), as far aside of it as bones reach, at any height; where the pose
+    /// is at hand, [`bounds_with`](Self::bounds_with) tells more.
     ///
     /// # Errors
     /// If the handle is stale.
     pub fn bounds(&mut self, handle: Handle) -> Result<Aabb, BuildError> {
+        self.bounds_with(handle, &[])
+    }
+
+    /// [`bounds`](Self::bounds) from the poses of the streams that the next frame gets: around where the pose has its hips,
+    /// as far as bones reach from there. Without a pose in the list, as `bounds`.
+    ///
+    /// # Errors
+    /// If the handle is stale.
+    pub fn bounds_with(&mut self, handle: Handle, streams: &[StreamPose<'_>]) -> Result<Aabb, BuildError> {
         self.prepare_bounds();
         let (block, lane) = self.block(handle)?;
-        if self.streams.lanes(block) & (1 << lane) != 0 {
-            return Ok(Aabb::EVERYWHERE);
+        Ok(self.box_of(block, lane, streams))
+    }
+
+    fn box_of(&self, block: &Block, lane: usize, streams: &[StreamPose<'_>]) -> Aabb {
+        let rig = usize::from(block.rigs[lane]);
+        let joints = self.rigs[rig].0.topology().len();
+        match self.streams.hips(block.characters[lane], block.leg.0[lane], streams) {
+            Hips::NoStream => before(block, lane, &self.rig_data[rig], joints, None),
+            Hips::Anywhere => Aabb::EVERYWHERE,
+            Hips::Above => {
+                let mut column = before(block, lane, &self.rig_data[rig], joints, Some([0.0; 3]));
+                (column.min[1], column.max[1]) = (Aabb::EVERYWHERE.min[1], Aabb::EVERYWHERE.max[1]);
+                // Roots that do not stand upright lean it.
+                let upright = block.rotation[0].0[lane].abs() + block.rotation[2].0[lane].abs() < 1e-3;
+                if upright { column } else { Aabb::EVERYWHERE }
+            }
+            Hips::At(offset) => before(block, lane, &self.rig_data[rig], joints, Some(offset)),
         }
-        Ok(before(block, lane, &self.rig_data[usize::from(block.rigs[lane])]))
     }
 
     /// [`bounds`](Self::bounds) of everybody, by [`Handle::index`]; [`Aabb::EMPTY`] where nobody lives.
@@ -174,6 +211,18 @@ impl Crowd {
     /// # Errors
     /// If `out` is shorter than the greatest index of a living character.
     pub fn bounds_into(&mut self, out: &mut [Aabb]) -> Result<(), BuildError> {
+        self.bounds_into_with(out, &[])
+    }
+
+    /// [`bounds_with`](Self::bounds_with) of everybody: see [`bounds_into`](Self::bounds_into).
+    ///
+    /// # Errors
+    /// As [`bounds_into`](Self::bounds_into).
+    pub fn bounds_into_with(
+        &mut self,
+        out: &mut [Aabb],
+        streams: &[StreamPose<'_>],
+    ) -> Result<(), BuildError> {
         self.prepare_bounds();
         let last = self.characters.iter().rposition(|entry| entry.place.is_some());
         if let Some(need) = last.map(|last| last + 1).filter(|&need| need > out.len()) {
@@ -181,13 +230,9 @@ impl Crowd {
         }
         out.fill(Aabb::EMPTY);
         for block in self.blocks() {
-            let streamed = self.streams.lanes(block);
             for lane in 0..BLOCK {
                 if block.live & (1 << lane) != 0 {
-                    let data = &self.rig_data[usize::from(block.rigs[lane])];
-                    let known = streamed & (1 << lane) == 0;
-                    out[block.characters[lane] as usize] =
-                        if known { before(block, lane, data) } else { Aabb::EVERYWHERE };
+                    out[block.characters[lane] as usize] = self.box_of(block, lane, streams);
                 }
             }
         }
@@ -239,7 +284,8 @@ pub fn joint_radii(rig: &Rig, skin: usize, mesh: &RawMesh) -> Result<Vec<f32>, B
     Ok(radii)
 }
 
-fn before(block: &Block, lane: usize, data: &RigData) -> Aabb {
+/// `hips`: where a stream has them, metres from their reference place, instead of clips.
+fn before(block: &Block, lane: usize, data: &RigData, joints: usize, hips: Option<[f32; 3]>) -> Aabb {
     let bit = 1u16 << lane;
     let leg = block.leg.0[lane];
     let mut bounds = Aabb::EMPTY;
@@ -257,15 +303,26 @@ fn before(block: &Block, lane: usize, data: &RigData) -> Aabb {
     }
     // Layers are over them: what they leave free is the reference pose where nothing plays.
     let nothing = (0..MAX_CLIPS).all(|slot| !block.plays(slot, lane));
-    let mut unknown = nothing || block.transitions & bit != 0;
+    let any = data.bounds.any.unwrap_or(Aabb::EMPTY);
+    let transition = block.rare[lane].as_ref().filter(|_| block.transitions & bit != 0);
+    let mut unknown = hips.is_none() && (nothing || transition.is_some());
     if let Some(rare) = block.rare[lane].as_ref().filter(|_| block.layered & bit != 0) {
         for layer in rare.layers.iter().filter(|layer| layer.used) {
             unknown |= layer.additive;
             add(layer.clip);
         }
     }
+    if let Some(rare) = transition {
+        // Between the old motion's pelvis, which a stream may have had far away, and the new one's.
+        let [at, way] = inertia::pelvis(&rare.transition, joints);
+        let reach = [0, 1, 2].map(|k| way[k].abs() * rare.transition.onward_at_most());
+        bounds.join(&any.moved(at, reach));
+    }
+    if let Some(hips) = hips {
+        bounds.join(&any.moved(hips, [0.0; 3]));
+    }
     if unknown {
-        bounds.join(&data.bounds.any.unwrap_or(Aabb::EMPTY));
+        bounds.join(&any);
     }
     let slack = leg * if plays > 1 { BLEND } else { KEYS } + data.bounds.padding.unwrap_or(PADDING * leg);
     let pelvis = block.pelvis.0[lane];

@@ -113,10 +113,15 @@ impl Crowd {
     }
 
     pub(super) fn put_plays(&mut self, place: Place, plays: &Plays) {
-        let lane = usize::from(place.lane);
         let (block, _) = self.block_and_library(place);
-        let character = block.characters[lane];
+        let character = block.characters[usize::from(place.lane)];
         self.streams.clear(character);
+        self.put_plays_beside(place, plays);
+    }
+
+    /// Leaves a stream to go on.
+    pub(super) fn put_plays_beside(&mut self, place: Place, plays: &Plays) {
+        let lane = usize::from(place.lane);
         let (block, library) = self.block_and_library(place);
         end_fade(block, lane);
         join_phase(block, lane, plays.phase);

@@ -22,7 +22,8 @@ pub enum TransitionKind {
     Inertialised,
     /// The memory for inertialised ones is used up: the old clips fade out.
     CrossFaded,
-    /// At once: no time was given, or nothing played.
+    /// At once: no time was given, nothing played or no frame has shown it yet, or it is one from or to a stream and the
+    /// memory is used up.
     Immediate,
 }
 
@@ -36,15 +37,16 @@ const FASTEST: f32 = 10.0;
 #[derive(Debug, Default)]
 pub(in crate::crowd) struct LastMoment {
     block: Box<Block>,
-    scratch: JobScratch,
+    pub(super) scratch: JobScratch,
     events: EventSink,
     now: Vec<[f32; 4]>,
 }
 
 impl Crowd {
     /// Goes over to other clips, which play alone from now on, while the old motion goes on by itself and gives way to
-    /// them over `seconds` (inertialisation). Where more than [`CrowdConfig::transitions`](super::CrowdConfig::transitions) of the
-    /// crowd are in transition, it is a cross-fade: see [`fade_to`](Self::fade_to). To keep step, let both old and new
+    /// them over `seconds` (inertialisation). A stream that the character follows goes on for two frames, in which it is to
+    /// be sent still, and then gives way; where it has ended already, the pose that the slot holds does, at rest. Where more than [`CrowdConfig::transitions`](super::CrowdConfig::transitions) of the
+    /// crowd are in transition, it is a cross-fade: see [`fade_to`](Self::fade_to); from a stream it is at once. To keep step, let both old and new
     /// clips be [synced](Play::sync).
     ///
     /// # Errors
@@ -58,6 +60,9 @@ impl Crowd {
         let place = self.place(handle)?;
         let plays = self.plays(self.topology_at(place), clips)?;
         check_seconds(seconds)?;
+        if self.streams.follows(handle.index) {
+            return self.transition_from_stream(place, handle.index, clips, seconds);
+        }
         let lane = usize::from(place.lane);
         let (block, _) = self.block_and_library(place);
         let plays_now = (0..MAX_CLIPS).any(|slot| block.plays(slot, lane));
@@ -66,7 +71,7 @@ impl Crowd {
             self.put_plays_at_once(place, &plays);
             return Ok(TransitionKind::Immediate);
         }
-        if block.transitions & (1 << lane) == 0 && !self.has_memory(place) {
+        if !self.has_memory(place) {
             self.fade_to(handle, clips, seconds)?;
             return Ok(TransitionKind::CrossFaded);
         }
@@ -97,7 +102,7 @@ impl Crowd {
     }
 
     /// True if the character has memory for a transition, or there is some for it.
-    fn has_memory(&self, place: Place) -> bool {
+    pub(super) fn has_memory(&self, place: Place) -> bool {
         let block = &self.cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let own = block.rare[usize::from(place.lane)].as_ref();
         let most = (self.live as f32 * self.config.transitions.clamp(0.0, 1.0)).ceil() as usize;
@@ -105,7 +110,7 @@ impl Crowd {
     }
 
     /// Copies what a character plays.
-    fn copy_last_moment(&mut self, place: Place) {
+    pub(super) fn copy_last_moment(&mut self, place: Place) {
         let from = &self.cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let lane = usize::from(place.lane);
         let to = &mut *self.last_moment.block;
@@ -131,7 +136,7 @@ impl Crowd {
         to.count_slots();
     }
 
-    fn start(&mut self, place: Place, seconds: f32) {
+    pub(super) fn start(&mut self, place: Place, seconds: f32) {
         let lane = usize::from(place.lane);
         let (rows, simd) = (self.memory_rows(), self.config.simd);
         let topology = usize::from(self.topology_at(place));
@@ -198,10 +203,124 @@ impl Crowd {
         put_bit(&mut block.settled, lane, false);
     }
 
+    /// Begins a transition from what is not known yet.
+    pub(super) fn hold(&mut self, place: Place, seconds: f32) {
+        let (rows, lane) = (self.memory_rows(), usize::from(place.lane));
+        self.have_rare(place);
+        let Self { cohorts, pool, transitions, .. } = self;
+        let block = &mut cohorts[usize::from(place.cohort)].blocks[place.block as usize];
+        let Some(rare) = &mut block.rare[lane] else { return };
+        let own = rare.transition.memory.take().filter(|memory| memory.len() >= rows);
+        let mut memory = own.unwrap_or_else(|| pool.take_memory(rows));
+        memory.fill(Row::ZERO);
+        *transitions += usize::from(block.transitions & (1 << lane) == 0);
+        rare.transition = Transition { memory: Some(memory), duration: seconds, ..Transition::default() };
+        put_bit(&mut block.transitions, lane, true);
+        put_bit(&mut block.settled, lane, false);
+    }
+
+    /// Lets a transition under way take that long from now on.
+    pub(super) fn set_duration(&mut self, place: Place, seconds: f32) {
+        let (block, _) = self.block_and_library(place);
+        if let Some(rare) = &mut block.rare[usize::from(place.lane)] {
+            rare.transition.duration = rare.transition.elapsed + seconds;
+        }
+    }
+
+    pub(super) fn end_transition(&mut self, place: Place) {
+        let (block, _) = self.block_and_library(place);
+        let ended = block.transitions & (1 << place.lane);
+        block.settled |= ended;
+        block.transitions &= !ended;
+        self.transitions -= usize::from(ended != 0);
+    }
+
+    /// Takes lane 0 of the scratch as the place of the old motion, at rest, mixed with what is left of one before it, which
+    /// is told.
+    pub(super) fn remember_place(&mut self, place: Place, dt: f32) -> bool {
+        let lane = usize::from(place.lane);
+        let data = &self.topologies[usize::from(self.topology_at(place))];
+        let joints = data.topology.len();
+        let Self { cohorts, last_moment, .. } = self;
+        let block = &mut cohorts[usize::from(place.cohort)].blocks[place.block as usize];
+        let LastMoment { block: copy, scratch: JobScratch { pose, .. }, .. } = last_moment;
+        for (contact, foot) in pose.contact.iter_mut().zip(&block.feet) {
+            // Contacts that are to be estimated are what they were.
+            if contact.0[0] < 0.0 {
+                contact.0[0] = foot.locked.0[lane];
+            }
+        }
+        let Some(rare) = &mut block.rare[lane] else { return false };
+        let still = rare.transition.elapsed > 0.0;
+        if still {
+            rare.transition.elapsed += dt;
+            (copy.live, copy.transitions) = (1, 1);
+            copy.rare[0] = block.rare[lane].take();
+            let all = Joints { all: joints, kept: joints };
+            inertia::inertia(self.config.simd, copy, &data.plan, all, pose);
+            copy.transitions = 0;
+            block.rare[lane] = copy.rare[0].take();
+        }
+        let Some(rare) = &mut block.rare[lane] else { return false };
+        let left = (rare.transition.duration - rare.transition.elapsed).max(1e-3);
+        let Some(memory) = &mut rare.transition.memory else { return false };
+        let values: &mut [f32] = bytemuck::cast_slice_mut(memory);
+        for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 2) {
+            let value = value(pose, joints, joint);
+            let value = if joint < joints { mrp::of(value) } else { [value[0], value[1], value[2]] };
+            values[..3].copy_from_slice(&value);
+            values[3..].fill(0.0);
+        }
+        if still {
+            // The way of then is over.
+            rare.transition.duration = left;
+            rare.transition.twist = [0.0; 3];
+        }
+        rare.transition.elapsed = 0.0;
+        still
+    }
+
+    /// The old motion's way over the ground goes on.
+    pub(super) fn remember_twist(&mut self, place: Place, velocity: Option<Velocity>) {
+        let (block, _) = self.block_and_library(place);
+        if let (Some(rare), Some(Velocity { way, dt })) = (&mut block.rare[usize::from(place.lane)], velocity) {
+            rare.transition.twist = way.map(|way| way / dt);
+        }
+    }
+
+    /// Takes the way from the place of the old motion to lane 0 of the scratch as its velocity.
+    pub(super) fn remember_velocity(&mut self, place: Place, Velocity { dt, .. }: Velocity) {
+        let lane = usize::from(place.lane);
+        let joints = self.topologies[usize::from(self.topology_at(place))].topology.len();
+        let Self { cohorts, last_moment, .. } = self;
+        let block = &mut cohorts[usize::from(place.cohort)].blocks[place.block as usize];
+        let pose = &last_moment.scratch.pose;
+        let Some(rare) = &mut block.rare[lane] else { return };
+        rare.transition.elapsed = 0.0;
+        let Some(memory) = &mut rare.transition.memory else { return };
+        let values: &mut [f32] = bytemuck::cast_slice_mut(memory);
+        for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 1) {
+            let was = [values[0], values[1], values[2]];
+            let now = value(pose, joints, joint);
+            let now =
+                if joint < joints { mrp::near(mrp::of(now), was) } else { [now[0], now[1], now[2]] };
+            for k in 0..3 {
+                values[3 + k] = ((now[k] - was[k]) / dt).clamp(-FASTEST, FASTEST);
+            }
+        }
+    }
+
     /// All blocks, in the order of cohorts.
     pub(in crate::crowd) fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.cohorts.iter().flat_map(|cohort| &cohort.blocks)
     }
+}
+
+/// What an old motion does between two frames: x, z, leg lengths, and yaw, and the seconds between them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Velocity {
+    pub way: [f32; 3],
+    pub dt: f32,
 }
 
 /// Of the first lane: a joint's rotation, then the pelvis, then the contacts.

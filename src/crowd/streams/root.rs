@@ -58,23 +58,45 @@ impl Place {
 
     /// Takes the next one; gives the way that leads there, none from nowhere.
     pub fn replace(&self, now: Pose) -> Way {
+        let (next, way) = self.to(now);
+        self.known.store(1, Relaxed);
+        for (value, next) in self.values.iter().zip(next) {
+            value.store(next.to_bits(), Relaxed);
+        }
+        way
+    }
+
+    /// The next one, and the way that leads there.
+    fn to(&self, now: Pose) -> ([f32; 4], Way) {
         let [x, z, y, w] = self.get();
-        let known = self.known.swap(1, Relaxed) != 0;
         let heading = now.heading.unwrap_or([y, w]);
         let [s, c] = double(heading);
         let [rx, rz] = now.reference;
         // The reference place turned along, so that turning on the spot does not travel.
         let next = [now.x - (c * rx + s * rz), now.z - (c * rz - s * rx), heading[0], heading[1]];
-        for (value, next) in self.values.iter().zip(next) {
-            value.store(next.to_bits(), Relaxed);
-        }
-        if !known {
-            return Way { turn: [0.0, 1.0], ..Way::default() };
+        if self.known.load(Relaxed) == 0 {
+            return (next, Way { turn: [0.0, 1.0], ..Way::default() });
         }
         let [s, c] = double([y, w]);
         let (dx, dz) = (next[0] - x, next[1] - z);
         let turn = [w * heading[0] - y * heading[1], w * heading[1] + y * heading[0]];
-        Way { x: c * dx - s * dz, z: s * dx + c * dz, turn, yaw: angle(turn) }
+        (next, Way { x: c * dx - s * dz, z: s * dx + c * dz, turn, yaw: angle(turn) })
+    }
+
+    /// Without taking it: inverse of the next heading, and the way as x, z and yaw.
+    pub fn ahead(&self, now: Pose) -> ([f32; 4], [f32; 3]) {
+        let ([_, _, y, w], way) = self.to(now);
+        ([0.0, -y, 0.0, w], [way.x, way.z, way.yaw])
+    }
+
+    /// For a snapshot: `None` before the first pose.
+    pub fn state(&self) -> Option<[f32; 4]> {
+        (self.known.load(Relaxed) != 0).then(|| self.get())
+    }
+
+    pub fn of(state: Option<[f32; 4]>) -> Self {
+        let Some(values) = state else { return Self::NOWHERE };
+        Self { known: AtomicU32::new(1), values: values.map(|value| AtomicU32::new(value.to_bits())) }
     }
 }
 
@@ -106,12 +128,24 @@ impl Way {
     pub fn scaled(self, metres: f32) -> Self {
         Self { x: self.x * metres, z: self.z * metres, ..self }
     }
+
+    /// A share of it; turned by nearly that share.
+    pub fn part(self, share: f32) -> Self {
+        if share >= 1.0 {
+            return self;
+        }
+        let [y, w] = self.turn;
+        let (y, w) = (y * share, 1.0 + (w - 1.0) * share);
+        let per = 1.0 / (y * y + w * w).sqrt();
+        let turn = [y * per, w * per];
+        Self { x: self.x * share, z: self.z * share, turn, yaw: angle(turn) }
+    }
 }
 
-/// Tells a lane's root motion, and moves its root by it. Sums keep what they lose, as those of clips do.
+/// Adds to a lane's root motion, and moves its root by it. Sums keep what they lose, as those of clips do.
 pub(super) fn displace(block: &mut Block, lane: usize, way: Way, moves: bool) {
     for (row, value) in block.displacement.iter_mut().zip([way.x, way.z, way.yaw]) {
-        row.0[lane] = value;
+        row.0[lane] += value;
     }
     if !moves {
         return;

@@ -1,9 +1,12 @@
-//! Bodies of snapshots: nobody, one, and some of whom one is in transition, one fades and one has gone.
+//! Bodies of snapshots: nobody, one, some of whom one is in transition, one fades and one has gone, and some who follow
+//! streams or are on the way there or from there.
 
-use throng::crowd::{FlatGround, Frame, Layer, Serial, WorldTransform};
+use std::sync::Arc;
+
+use throng::crowd::{FlatGround, Frame, Layer, Serial, Stream, StreamId, StreamRoot, WorldTransform};
 
 use super::Seeds;
-use crate::stored::{body, crowd};
+use crate::stored::{MAP, body, crowd, streamed};
 
 pub fn seeds() -> Seeds {
     let (nobody, _) = crowd();
@@ -26,5 +29,25 @@ pub fn seeds() -> Seeds {
         }
         body(&crowd)
     };
-    vec![("nobody", body(&nobody)), ("one", of(1)), ("four", of(4))]
+    vec![("nobody", body(&nobody)), ("one", of(1)), ("four", of(4)), ("followers", followers())]
+}
+
+fn followers() -> Vec<u8> {
+    let (mut crowd, plays) = crowd();
+    let rig = crowd.rigs().next().expect("a rig");
+    let stream = |id: u32, root| Stream { id: StreamId(id), map: Arc::clone(&MAP), root };
+    let roots = [StreamRoot::InPose, StreamRoot::Travel];
+    let handles = [0, 1, 2, 3].map(|k| {
+        let who = crowd.spawn(rig, 0, WorldTransform::standing(k as f32, 0.0, 0.5), &plays[1..]).expect("room");
+        if k != 0 {
+            crowd.set_stream(who, &stream(0, roots[k % 2])).expect("a stream");
+        }
+        who
+    });
+    streamed(&mut crowd, 0);
+    crowd.transition_to_stream(handles[0], &stream(1, roots[1]), 0.5).expect("a way in");
+    crowd.transition_to(handles[1], &plays[..1], 0.5).expect("a way out");
+    streamed(&mut crowd, 1);
+    crowd.transition_to_stream(handles[2], &stream(1, roots[1]), 0.5).expect("another one");
+    body(&crowd)
 }

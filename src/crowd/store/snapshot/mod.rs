@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! head      "THRNGSNP"  version 4  layout 4  content 8  length 8  hash 8      little-endian
-//! body      clock, characters, free lists, cohorts -> blocks -> lanes -> rare state, lists of blocks with room, output
+//! body      clock, characters, free lists, cohorts -> blocks -> lanes -> rare state, lists of blocks with room, output,
+//!           maps of streams by content, who follows which
 //! ```
 //!
 //! `content` is a hash of the rigs and clips of the crowd and its palette format: handles of clips and rigs are indices,
@@ -10,21 +11,26 @@
 
 mod content;
 mod lane;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod words;
+
+use std::sync::Arc;
 
 use super::{Crowd, Location, Place};
 use crate::crowd::block::{Block, CLIP_BITS, CLIP_ROWS, FLAGS, Lane, MAX_CLIPS, ROWS, lanes_of};
 use crate::crowd::frame::Cohort;
 use crate::crowd::rare::MAX_LAYERS;
+use crate::crowd::streams::FollowerState;
 use crate::crowd::tier::TIERS;
 use crate::lanes::{Line, SlotBuffer};
+use crate::retarget::LiveMap;
 use words::{Hash, Reader, Writer};
 
 const MAGIC: &[u8; 8] = b"THRNGSNP";
 /// Of this layout of the bytes.
-pub const SNAPSHOT_VERSION: u32 = 1;
+pub const SNAPSHOT_VERSION: u32 = 2;
 const HEAD: usize = 40;
 /// More frames than any crowd has had: turns are counted on from them.
 const MOST_FRAMES: u64 = 1 << 62;
@@ -70,6 +76,12 @@ pub enum SnapshotError {
         /// Hash of what is here.
         need: u64,
     },
+    /// Somebody follows a stream by a map that is not here.
+    #[error("a character of the snapshot follows a stream by a map that was not handed over (content {have:016x})")]
+    Map {
+        /// Hash of the map: [`LiveMap::content`](crate::retarget::LiveMap::content).
+        have: u64,
+    },
     /// Bytes are missing.
     #[error("the snapshot ends early, at byte {at}")]
     Truncated {
@@ -106,6 +118,7 @@ struct Restored {
     /// Blocks of each cohort and the blocks with room, in the order in which they are filed.
     cohorts: Vec<(Vec<Block>, Vec<u32>)>,
     slots: SlotBuffer,
+    followers: Vec<FollowerState>,
 }
 
 impl Crowd {
@@ -118,8 +131,8 @@ impl Crowd {
     }
 
     /// The whole crowd as bytes, into a list that the host keeps: characters with handles, clocks, roots, feet, fades
-    /// and transitions, slots and what is in them, free lists, blocks. Not: rigs and clips (their hash is), settings,
-    /// events of the last frame, which streams characters follow, and what was reserved. Restored on the same instruction set, or on any in strict mode,
+    /// and transitions, slots and what is in them, free lists, blocks, who follows which stream. Not: rigs, clips and
+    /// maps of streams (their hashes are), settings, events of the last frame, and what was reserved. Restored on the same instruction set, or on any in strict mode,
     /// every later frame has the same bits as without.
     pub fn snapshot_into(&self, bytes: &mut Vec<u8>) {
         bytes.clear();
@@ -182,17 +195,31 @@ impl Crowd {
         for line in self.slots.as_lines() {
             out.f32s(&line.0);
         }
+        streams::write(out, &self.streams);
     }
 
     /// Puts a snapshot in the place of all characters. The crowd must have the rigs and clips that it was made with, in
-    /// the same order, and the same palette format; handles of then are valid again, others are not. Nobody follows a
-    /// stream afterwards: whoever did is to be given it again ([`set_stream`](Self::set_stream)). What was reserved stays
-    /// so. Takes at most 16 bytes of memory per byte of the snapshot (blocks of one character each), about 2 usually, and
+    /// the same order, and the same palette format; handles of then are valid again, others are not. Maps of streams are
+    /// found by content among those that this crowd's characters follow; see
+    /// [`restore_with_maps`](Self::restore_with_maps) for others. What was reserved stays so. Takes at most 16 bytes of memory per byte of the snapshot (blocks of one character each), about 2 usually, and
     /// 192 bytes a joint for each block of several rigs or skins.
     ///
     /// # Errors
     /// If it is none, is damaged, or was made with another content. Then the crowd is as it was.
     pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
+        self.restore_with_maps(snapshot, &[])
+    }
+
+    /// [`restore`](Self::restore) with maps for those who follow streams, in any order: by content, so others that were
+    /// built from the same skeletons do.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore).
+    pub fn restore_with_maps(
+        &mut self,
+        snapshot: &[u8],
+        maps: &[Arc<LiveMap>],
+    ) -> Result<(), SnapshotError> {
         let mut reader = Reader::new(snapshot);
         if snapshot.get(..MAGIC.len()) != Some(MAGIC) {
             return Err(SnapshotError::Magic);
@@ -218,12 +245,16 @@ impl Crowd {
         if hash.finish() != need_hash {
             return Err(SnapshotError::Hash { have: hash.finish(), need: need_hash });
         }
-        let restored = self.read_body(&mut reader)?;
+        let restored = self.read_body(&mut reader, maps)?;
         self.install(restored);
         Ok(())
     }
 
-    fn read_body(&self, reader: &mut Reader<'_>) -> Result<Restored, SnapshotError> {
+    fn read_body(
+        &self,
+        reader: &mut Reader<'_>,
+        maps: &[Arc<LiveMap>],
+    ) -> Result<Restored, SnapshotError> {
         let time = f64::from_bits(reader.u64()?);
         if !(0.0..1e12).contains(&time) {
             return Err(reader.damaged("the crowd's clock"));
@@ -291,6 +322,7 @@ impl Crowd {
             }
             lines.push(line);
         }
+        let followers = streams::read(reader, self, maps, &characters, &cohorts)?;
         if reader.left() != 0 {
             return Err(reader.damaged("bytes past its end"));
         }
@@ -303,7 +335,7 @@ impl Crowd {
             let (blocks, _) = &mut cohorts[usize::from(cohort)];
             blocks[block as usize].tokens[usize::from(lane)] = Some(token);
         }
-        Ok(Restored { time, frames, periods, written, live, characters, free, cohorts, slots: buffer })
+        Ok(Restored { time, frames, periods, written, live, characters, free, cohorts, slots: buffer, followers })
     }
 
     fn read_cohort(
@@ -357,7 +389,7 @@ impl Crowd {
     }
 
     fn install(&mut self, restored: Restored) {
-        let Restored { time, frames, periods, written, live, characters, free, cohorts, mut slots } =
+        let Restored { time, frames, periods, written, live, characters, free, cohorts, mut slots, followers } =
             restored;
         let had = self.rare_count();
         for at in 0..self.cohorts.len() {
@@ -371,8 +403,8 @@ impl Crowd {
         self.tiers.iter_mut().zip(periods).for_each(|(tier, period)| tier.period = period as u8);
         slots.reserve_like(&self.slots);
         (self.characters, self.free, self.slots) = (characters, free, slots);
-        // By character: of others now.
-        self.streams.clear_all();
+        self.streams.put_states(&followers);
+        self.reserve_streams();
         self.refused.clear();
         self.events.passed.clear();
         self.events.lost = 0;

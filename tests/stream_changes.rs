@@ -1,0 +1,438 @@
+//! Ways into streams, out of them and from one to another, seen from outside: where joints are in the world, frame by
+//! frame; and snapshots in the midst of them.
+
+use std::sync::Arc;
+
+use glam::{DMat4, DVec3};
+use throng::clip::RawClip;
+use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::crowd::{
+    Crowd, CrowdConfig, FlatGround, Frame, Handle, PaletteFormat, Play, Serial, SnapshotError, Stream,
+    StreamId, StreamPose, StreamRoot, TransitionKind, WorldTransform,
+};
+use throng::lanes::{Isa, Mode, Simd};
+use throng::retarget::{BindSource, LiveMap, LiveMaps, bind};
+use throng::rig::{ReferencePose, Rig};
+
+#[allow(dead_code)]
+#[path = "reference/palette.rs"]
+mod palette;
+
+const DT: f32 = 1.0 / 60.0;
+const KINDS: [ClipKind; 3] = [ClipKind::Walk, ClipKind::Jog, ClipKind::Idle];
+const FLOOR: FlatGround = FlatGround { height: 0.0 };
+
+/// One motion, as a clip of the crowd and as a stream of another skeleton.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Motion {
+    Clip(usize),
+    Stream(usize),
+}
+
+/// A performer whose poses are sent, in its own axes.
+struct Performer {
+    body: BuiltIn,
+    reference: ReferencePose,
+    clips: Vec<RawClip>,
+}
+
+impl Performer {
+    fn new(kind: RigKind) -> Self {
+        let body = content::character(kind, &BodyPlan::tall());
+        let clips = KINDS.iter().map(|&kind| content::clip(kind, &body)).collect();
+        Self { reference: body.reference(), body, clips }
+    }
+
+    fn source(&self) -> BindSource<'_> {
+        BindSource {
+            skeleton: &self.body.character.skeleton,
+            roles: &self.body.roles,
+            reference: &self.reference,
+        }
+    }
+
+    /// Rotations, and the place of the hips, which go over the ground if they travel.
+    fn pose(&self, kind: usize, time: f32, map: &LiveMap, speed: f32) -> (Vec<[f32; 4]>, [f32; 3]) {
+        let clip = &self.clips[kind];
+        let skeleton = &self.body.character.skeleton;
+        let locals = clip.sample(skeleton, time.rem_euclid(clip.duration));
+        let place = skeleton.model_matrices(&locals)[usize::from(map.carrier())].w_axis.truncate();
+        let rotations = locals.iter().map(|local| local.rotation.to_array()).collect();
+        (rotations, [place.x, place.y, place.z + speed * time])
+    }
+}
+
+struct Scene {
+    built: BuiltIn,
+    crowd: Crowd,
+    plays: Vec<Play>,
+    performer: Performer,
+    map: Arc<LiveMap>,
+    root: StreamRoot,
+    /// Streams that are sent: one per kind; `None` where nothing comes.
+    sent: [bool; KINDS.len()],
+    frames: usize,
+}
+
+const SPEEDS: [f32; KINDS.len()] = [1.2, 2.0, 0.0];
+
+impl Scene {
+    fn new(share: f32, simd: Simd, root: StreamRoot) -> Self {
+        let built = content::character(RigKind::Biped, &BodyPlan::adult());
+        let rig = Rig::build(&built.rig_source()).expect("rig");
+        let reference = built.reference();
+        let own =
+            BindSource { skeleton: &built.character.skeleton, roles: &built.roles, reference: &reference };
+        let config = CrowdConfig { simd, format: PaletteFormat::Mat4, transitions: share, ..Default::default() };
+        let mut crowd = Crowd::new(config);
+        crowd.add_rig(rig.clone()).expect("rig");
+        let plays = KINDS
+            .iter()
+            .map(|&kind| {
+                let bound = bind(own, &content::clip(kind, &built), &rig).expect("bind");
+                Play::new(crowd.add_clip(bound).expect("clip"))
+            })
+            .collect();
+        let performer = Performer::new(RigKind::ALL[1]);
+        let map = LiveMaps::default().get(performer.source(), &rig).expect("map");
+        Self { built, crowd, plays, performer, map, root, sent: [true; KINDS.len()], frames: 0 }
+    }
+
+    fn stream(&self, kind: usize) -> Stream {
+        Stream { id: StreamId(kind as u32), map: Arc::clone(&self.map), root: self.root }
+    }
+
+    fn spawn(&mut self, motion: Motion) -> Handle {
+        let rig = self.crowd.rigs().next().expect("one");
+        let who = self.crowd.spawn(rig, 0, WorldTransform::IDENTITY, &[]).expect("spawn");
+        match motion {
+            Motion::Clip(kind) => self.crowd.set_clips(who, &[self.plays[kind]]).expect("clips"),
+            Motion::Stream(kind) => self.crowd.set_stream(who, &self.stream(kind)).expect("stream"),
+        }
+        who
+    }
+
+    fn go_over(&mut self, who: Handle, motion: Motion, seconds: f32) -> TransitionKind {
+        let changed = match motion {
+            Motion::Clip(kind) => self.crowd.transition_to(who, &[self.plays[kind]], seconds),
+            Motion::Stream(kind) => self.crowd.transition_to_stream(who, &self.stream(kind), seconds),
+        };
+        changed.expect("it goes over")
+    }
+
+    fn frame(&mut self) {
+        self.frame_with(None);
+    }
+
+    /// `spoilt`: a stream that holds a rotation which is none.
+    fn frame_with(&mut self, spoilt: Option<usize>) {
+        let travels = f32::from(u8::from(self.root == StreamRoot::Travel));
+        let time = self.frames as f32 * DT;
+        let pose = |kind: usize| self.performer.pose(kind, time, &self.map, SPEEDS[kind] * travels);
+        let mut poses: Vec<_> = (0..KINDS.len()).map(pose).collect();
+        if let Some(kind) = spoilt {
+            poses[kind].0.fill([f32::NAN, 0.0, 0.0, 1.0]);
+        }
+        let streams: Vec<StreamPose<'_>> = poses
+            .iter()
+            .zip(self.sent)
+            .map(|((rotations, position), sent)| StreamPose {
+                rotations: if sent { rotations } else { &[] },
+                position: *position,
+                contacts: None,
+            })
+            .collect();
+        self.crowd.frame(Frame { streams: &streams, ..Frame::new(DT, &FLOOR) }, &Serial).expect("frame");
+        self.frames += 1;
+    }
+
+    /// World positions of all joints: the bind position through the skinning matrix and the root.
+    fn joints(&self, handle: Handle) -> Vec<DVec3> {
+        let (header, bytes) = self.crowd.pose(handle).expect("pose");
+        let q = glam::Quat::from_array(header.rotation).as_dquat().normalize();
+        let root = DMat4::from_rotation_translation(q, glam::Vec3::from_array(header.position).as_dvec3());
+        let bind = &self.built.character.skins[0];
+        (0..bind.inverse_binds.len())
+            .map(|entry| {
+                let matrix = palette::decode(PaletteFormat::Mat4, bytes, entry, 1.0);
+                let at = bind.inverse_binds[entry].as_dmat4().inverse().w_axis.truncate();
+                root.transform_point3(matrix.transform_point3(at))
+            })
+            .collect()
+    }
+}
+
+/// Second differences of all joints over a run of frames, metres per second squared.
+fn accelerations(frames: &[Vec<DVec3>]) -> Vec<f64> {
+    let per = f64::from(DT) * f64::from(DT);
+    let of = |w: &[Vec<DVec3>]| -> Vec<f64> {
+        (0..w[0].len()).map(|j| (w[2][j] - 2.0 * w[1][j] + w[0][j]).length() / per).collect()
+    };
+    frames.windows(3).flat_map(of).collect()
+}
+
+fn p999(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[(values.len() as f64 * 0.999) as usize]
+}
+
+/// Farthest that a joint goes from one frame to the next, metres.
+fn step(a: &[DVec3], b: &[DVec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
+}
+
+fn motions() -> impl Iterator<Item = Motion> {
+    (0..KINDS.len()).flat_map(|kind| [Motion::Clip(kind), Motion::Stream(kind)])
+}
+
+#[test]
+fn joint_acceleration_stays_within_one_and_a_half_times_that_of_what_is_left_and_entered() {
+    for root in [StreamRoot::InPose, StreamRoot::Travel] {
+        let own = |motion: Motion| {
+            let mut scene = Scene::new(1.0, Simd::fastest(), root);
+            let who = scene.spawn(motion);
+            let frames: Vec<_> = (0..400).map(|_| (scene.frame(), scene.joints(who)).1).collect();
+            p999(accelerations(&frames[2..]))
+        };
+        let own: Vec<(Motion, f64)> = motions().map(|motion| (motion, own(motion))).collect();
+        let mut worst = 0.0f64;
+        for &(from, of_from) in &own {
+            for &(to, of_to) in &own {
+                if from == to || matches!((from, to), (Motion::Clip(_), Motion::Clip(_))) {
+                    continue;
+                }
+                for start in [21usize, 40] {
+                    let mut scene = Scene::new(1.0, Simd::fastest(), root);
+                    let who = scene.spawn(from);
+                    let mut frames = Vec::new();
+                    for at in 0..start + 36 {
+                        if at == start {
+                            assert_eq!(scene.go_over(who, to, 0.5), TransitionKind::Inertialised);
+                        }
+                        scene.frame();
+                        if at + 4 >= start {
+                            frames.push(scene.joints(who));
+                        }
+                    }
+                    assert!(!scene.crowd.is_changing(who).expect("alive"));
+                    assert_eq!(scene.crowd.stream(who).expect("alive").is_some(), matches!(to, Motion::Stream(_)));
+                    let limit = of_from.max(of_to);
+                    let most = accelerations(&frames).into_iter().fold(0.0, f64::max);
+                    if most > 1.2 * limit {
+                        println!("{root:?} {from:?} to {to:?} at {start}: {most:.1} of {limit:.1} m/s2");
+                    }
+                    worst = worst.max(most / limit);
+                }
+            }
+        }
+        println!("{root:?}, worst: {worst:.2} of the larger p99.9 of the two");
+        assert!(worst < 1.5);
+    }
+}
+
+/// The root's speed goes from one to the other evenly: no frame moves it more than the faster does, and none stops it.
+#[test]
+fn roots_go_on_while_streams_come_and_go() {
+    let faster = |a: f32, b: f32| f64::from(a.max(b));
+    for (from, to) in [
+        (Motion::Clip(0), Motion::Stream(1)),
+        (Motion::Stream(1), Motion::Clip(0)),
+        (Motion::Stream(0), Motion::Stream(1)),
+    ] {
+        let mut scene = Scene::new(1.0, Simd::fastest(), StreamRoot::Travel);
+        let who = scene.spawn(from);
+        let z = |scene: &Scene| f64::from(scene.crowd.transform(who).expect("alive").position[2]);
+        let mut places = Vec::new();
+        for at in 0..100 {
+            if at == 30 {
+                assert_eq!(scene.go_over(who, to, 0.4), TransitionKind::Inertialised);
+            }
+            scene.frame();
+            places.push(z(&scene));
+        }
+        let speeds: Vec<f64> = places.windows(2).map(|w| (w[1] - w[0]) / f64::from(DT)).collect();
+        let (before, after) = (&speeds[10..28], &speeds[70..]);
+        let mean = |speeds: &[f64]| speeds.iter().sum::<f64>() / speeds.len() as f64;
+        let change = (mean(before) - mean(after)).abs();
+        assert!(change > 0.3, "{from:?} to {to:?}: speeds differ, {} and {}", mean(before), mean(after));
+        for (at, w) in speeds.windows(2).enumerate().skip(10) {
+            // Hips sway within a stride.
+            let jump = (w[1] - w[0]).abs();
+            assert!(jump < 0.2 * change + 0.12, "{from:?} to {to:?}: {jump} m/s in frame {at}");
+        }
+        assert!(speeds[10..].iter().all(|&speed| speed > 0.4 && speed < 1.3 * faster(2.0, 2.0) + 0.5));
+    }
+}
+
+#[test]
+fn a_stream_that_has_ended_gives_way_from_what_is_seen() {
+    for root in [StreamRoot::InPose, StreamRoot::Travel] {
+        let mut scene = Scene::new(1.0, Simd::fastest(), root);
+        let who = scene.spawn(Motion::Stream(1));
+        (0..20).for_each(|_| scene.frame());
+        scene.sent = [false; KINDS.len()];
+        let held = scene.joints(who);
+        (0..5).for_each(|_| scene.frame());
+        assert!(step(&held, &scene.joints(who)) < 1e-9, "the last pose is held");
+        assert_eq!(scene.go_over(who, Motion::Clip(2), 0.5), TransitionKind::Inertialised);
+        let mut before = held.clone();
+        let mut most = 0.0f64;
+        for _ in 0..32 {
+            scene.frame();
+            let now = scene.joints(who);
+            most = most.max(step(&before, &now));
+            before = now;
+        }
+        assert!(!scene.crowd.is_changing(who).expect("alive"));
+        assert!(scene.crowd.stream(who).expect("alive").is_none());
+        let whole = step(&held, &before);
+        println!("{root:?}: {most:.3} m a frame of {whole:.3} m");
+        assert!(whole > 0.1 && most < 0.1 * whole + 0.01, "{most} m in one frame of {whole}");
+    }
+}
+
+/// What cannot be a pose: the way out begins from what is seen, nothing is ever not finite.
+#[test]
+fn bad_poses_while_a_stream_is_left_or_entered_are_contained() {
+    for (from, to, bad) in [
+        (Motion::Stream(0), Motion::Clip(1), 0),
+        (Motion::Stream(0), Motion::Stream(1), 0),
+        (Motion::Stream(0), Motion::Stream(1), 1),
+        (Motion::Clip(0), Motion::Stream(1), 1),
+    ] {
+        for first in [20, 21, 22] {
+            let mut scene = Scene::new(1.0, Simd::fastest(), StreamRoot::Travel);
+            let who = scene.spawn(from);
+            let mut before: Option<Vec<DVec3>> = None;
+            for at in 0..70 {
+                if at == 20 {
+                    assert_eq!(scene.go_over(who, to, 0.4), TransitionKind::Inertialised);
+                }
+                scene.frame_with((at >= first && at < first + 6).then_some(bad));
+                let now = scene.joints(who);
+                assert!(now.iter().all(|p| p.is_finite()));
+                if let Some(before) = before {
+                    let most = step(&before, &now);
+                    // After it was held it may take up what it has missed, of six frames.
+                    assert!(most < 0.5, "{from:?} to {to:?}, bad from {first} on: {most} m in frame {at}");
+                }
+                before = Some(now);
+            }
+            assert!(!scene.crowd.is_changing(who).expect("alive"));
+        }
+    }
+}
+
+#[test]
+fn without_memory_streams_change_at_once() {
+    let mut scene = Scene::new(0.0, Simd::fastest(), StreamRoot::InPose);
+    let who = scene.spawn(Motion::Stream(0));
+    scene.frame();
+    assert_eq!(scene.go_over(who, Motion::Clip(1), 0.5), TransitionKind::Immediate);
+    assert!(scene.crowd.stream(who).expect("alive").is_none());
+    scene.frame();
+    assert_eq!(scene.go_over(who, Motion::Stream(1), 0.5), TransitionKind::Immediate);
+    assert_eq!(scene.crowd.stream(who).expect("alive").map(|stream| stream.id), Some(StreamId(1)));
+    assert_eq!(scene.crowd.clips(who).expect("alive").count(), 0);
+    scene.frame();
+    assert_eq!(scene.crowd.stream_report().followed, 1);
+}
+
+#[test]
+fn who_changes_its_mind_does_not_jump() {
+    let mut worst = 0.0f64;
+    let all = [Motion::Clip(0), Motion::Stream(0), Motion::Stream(1), Motion::Clip(2)];
+    for (from, first, second) in
+        all.into_iter().flat_map(|a| all.into_iter().flat_map(move |b| all.into_iter().map(move |c| (a, b, c))))
+    {
+        if from == first || first == second {
+            continue;
+        }
+        for between in [0, 1, 2, 3, 9] {
+            let mut scene = Scene::new(1.0, Simd::fastest(), StreamRoot::InPose);
+            let who = scene.spawn(from);
+            let mut before: Option<Vec<DVec3>> = None;
+            for at in 0..60 {
+                if at == 20 {
+                    scene.go_over(who, first, 0.5);
+                }
+                if at == 20 + between {
+                    scene.go_over(who, second, 0.4);
+                }
+                scene.frame();
+                let now = scene.joints(who);
+                if let Some(before) = before.filter(|_| at > 5) {
+                    let most = step(&before, &now);
+                    assert!(most < 0.12, "{from:?}, {first:?}, {second:?} after {between}: {most} in {at}");
+                    worst = worst.max(most);
+                }
+                before = Some(now);
+            }
+            assert_eq!(
+                scene.crowd.stream(who).expect("alive").map(|stream| stream.id.0 as usize),
+                if let Motion::Stream(kind) = second { Some(kind) } else { None }
+            );
+        }
+    }
+    println!("at most {worst:.3} m a frame");
+}
+
+/// In the midst of every way in and out, also before it has begun.
+#[test]
+fn restored_followers_go_on_to_the_same_bits() {
+    let strict = |isa| Simd::new(isa, Mode::Strict);
+    for root in [StreamRoot::InPose, StreamRoot::Travel] {
+        let mut first = Scene::new(1.0, strict(Isa::widest()), root);
+        let whos: Vec<Handle> = [
+            Motion::Stream(0),
+            Motion::Clip(0),
+            Motion::Stream(1),
+            Motion::Stream(2),
+            Motion::Clip(1),
+            Motion::Stream(0),
+        ]
+        .map(|motion| first.spawn(motion))
+        .into();
+        let change = |scene: &mut Scene, at: usize| {
+            match at {
+                10 => drop(scene.go_over(whos[1], Motion::Stream(2), 0.3)),
+                12 => drop(scene.go_over(whos[2], Motion::Clip(0), 0.3)),
+                14 => drop(scene.go_over(whos[3], Motion::Stream(0), 0.3)),
+                15 => scene.sent[2] = false,
+                16 => drop(scene.go_over(whos[1], Motion::Clip(1), 0.2)),
+                18 => scene.sent[2] = true,
+                _ => {}
+            }
+        };
+        for at in 0..24 {
+            change(&mut first, at);
+            let snapshot = first.crowd.snapshot();
+            let mut second = Scene::new(1.0, strict(Isa::PORTABLE), root);
+            // A map of its own, of the same content.
+            assert!(!Arc::ptr_eq(&first.map, &second.map));
+            assert!(matches!(second.crowd.restore(&snapshot), Err(SnapshotError::Map { .. })));
+            assert_eq!(second.crowd.len(), 0, "an error changes nothing");
+            let maps = [Arc::clone(&second.map)];
+            second.crowd.restore_with_maps(&snapshot, &maps).expect("restored");
+            assert!(second.crowd.snapshot() == snapshot, "the same bytes at {at}");
+            second.crowd.restore(&snapshot).expect("maps that are followed are known");
+            (second.sent, second.frames) = (first.sent, first.frames);
+            let mut alone = Scene::new(1.0, strict(Isa::widest()), root);
+            alone.crowd.restore_with_maps(&snapshot, &maps).expect("restored");
+            (alone.sent, alone.frames) = (first.sent, first.frames);
+            first.frame();
+            for later in at + 1..at + 12 {
+                second.frame();
+                alone.frame();
+                let seen = |scene: &Scene| bytemuck::cast_slice::<_, u8>(scene.crowd.output()).to_vec();
+                assert!(seen(&second) == seen(&alone), "frame {later} from {at}");
+                if later == at + 1 {
+                    assert!(seen(&first) == seen(&alone), "frame {later} from {at}, without");
+                    assert_eq!(first.crowd.stream_report(), second.crowd.stream_report());
+                }
+                change(&mut second, later);
+                change(&mut alone, later);
+            }
+        }
+    }
+}
