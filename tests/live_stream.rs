@@ -651,7 +651,8 @@ fn follower(root: StreamRoot, place: WorldTransform) -> (Crowd, Handle, Body, Ar
 #[test]
 fn who_follows_a_stream_is_who_did_when_the_snapshot_was_made() {
     let (mut crowd, handle, body, map) = follower(StreamRoot::InPose, WorldTransform::IDENTITY);
-    let other = crowd.spawn(crowd.body(handle).expect("alive").0, 0, WorldTransform::IDENTITY, &[]).expect("spawn");
+    let other =
+        crowd.spawn(crowd.body(handle).expect("alive").0, 0, WorldTransform::IDENTITY, &[]).expect("spawn");
     let snapshot = crowd.snapshot();
     crowd.clear_stream(handle).expect("alive");
     follow(&mut crowd, other, 0, &map, StreamRoot::InPose);

@@ -37,7 +37,7 @@ pub(crate) struct Scratch {
     pub pelvis: [Row; 3],
     /// Contact weight of each foot.
     pub contact: [Row; MAX_FEET],
-    /// Some contact weights are negative: to be estimated from height and speed.
+    /// Some contact weights are negative: to be estimated from height and speed, and to count for so much of that.
     pub estimated: bool,
     pub legs: [LegRows; MAX_FEET],
     pub probes: Probes,

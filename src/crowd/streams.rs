@@ -111,7 +111,8 @@ struct Cell {
 
 impl Cell {
     #[allow(clippy::declare_interior_mutable_const, reason = "copied into each new place")]
-    const EMPTY: Self = Self { map: NOBODY, pose: 0, travels: false, leaves: false, root: root::Place::NOWHERE };
+    const EMPTY: Self =
+        Self { map: NOBODY, pose: 0, travels: false, leaves: false, root: root::Place::NOWHERE };
 }
 
 /// Whose poses are brought in, and whose come after.

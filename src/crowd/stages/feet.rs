@@ -109,8 +109,9 @@ fn probe_kernel<L: Lanes>(
             let moved = moved_x.mul_add(moved_x, moved_z * moved_z);
             let mut contact = L::load(&scratch.contact[index], at);
             if scratch.estimated {
-                let told = L::splat(-0.5).lt(contact);
-                contact = L::select(told, contact, estimated(heel.y.min(ball.y), moved, leg_length, age));
+                let told = L::splat(-1e-7).lt(contact);
+                let guess = estimated(heel.y.min(ball.y), moved, leg_length, age);
+                contact = L::select(told, contact, guess * (L::zero() - contact));
                 contact.store(&mut scratch.contact[index], at);
             }
             let zero = L::zero();

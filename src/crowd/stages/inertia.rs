@@ -110,6 +110,9 @@ fn inertia_kernel<L: Lanes>(
                         // A foot that comes down is put onto the ground little by little; one that goes up is let go at
                         // once, since it stands where the old motion had it.
                         let mixed = (old - new).mul_add(left, new).min(new);
+                        // What is to be estimated counts for as much as it would if it were told to be down.
+                        let share = (old - L::one()).mul_add(left, L::one()).max(L::splat(1e-6));
+                        let mixed = L::select(new.lt(L::zero()), (L::zero() - share).max(new), mixed);
                         L::select(on, mixed, new).store(contact, at);
                     }
                 }

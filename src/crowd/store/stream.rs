@@ -144,7 +144,8 @@ impl Crowd {
     pub(super) fn leave_streams(&mut self, frame: &Frame<'_>) {
         // From the last on: who has left makes room for who stands behind.
         for at in (0..self.streams.leaving().len()).rev() {
-            let (character, placed) = (self.streams.leaving()[at].character, self.streams.leaving()[at].placed);
+            let (character, placed) =
+                (self.streams.leaving()[at].character, self.streams.leaving()[at].placed);
             let entry = self.characters.get(character as usize).copied();
             let Some((place, generation)) = entry.and_then(|entry| Some((entry.place?, entry.generation)))
             else {

@@ -283,7 +283,8 @@ impl Crowd {
     /// The old motion's way over the ground goes on.
     pub(super) fn remember_twist(&mut self, place: Place, velocity: Option<Velocity>) {
         let (block, _) = self.block_and_library(place);
-        if let (Some(rare), Some(Velocity { way, dt })) = (&mut block.rare[usize::from(place.lane)], velocity) {
+        if let (Some(rare), Some(Velocity { way, dt })) = (&mut block.rare[usize::from(place.lane)], velocity)
+        {
             rare.transition.twist = way.map(|way| way / dt);
         }
     }
@@ -302,8 +303,7 @@ impl Crowd {
         for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 1) {
             let was = [values[0], values[1], values[2]];
             let now = value(pose, joints, joint);
-            let now =
-                if joint < joints { mrp::near(mrp::of(now), was) } else { [now[0], now[1], now[2]] };
+            let now = if joint < joints { mrp::near(mrp::of(now), was) } else { [now[0], now[1], now[2]] };
             for k in 0..3 {
                 values[3 + k] = ((now[k] - was[k]) / dt).clamp(-FASTEST, FASTEST);
             }

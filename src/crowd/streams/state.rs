@@ -25,12 +25,7 @@ impl StreamTable {
             let leaving = self.leaving.iter().find(|leaving| leaving.character == character);
             let leaving = leaving
                 .map(|leaving| (leaving.placed, leaving.next.as_ref().and_then(|cell| self.stream_of(cell))));
-            Some(FollowerState {
-                character,
-                stream: self.stream_of(cell)?,
-                root: cell.root.state(),
-                leaving,
-            })
+            Some(FollowerState { character, stream: self.stream_of(cell)?, root: cell.root.state(), leaving })
         })
     }
 

@@ -38,7 +38,8 @@ fn followers() -> Vec<u8> {
     let stream = |id: u32, root| Stream { id: StreamId(id), map: Arc::clone(&MAP), root };
     let roots = [StreamRoot::InPose, StreamRoot::Travel];
     let handles = [0, 1, 2, 3].map(|k| {
-        let who = crowd.spawn(rig, 0, WorldTransform::standing(k as f32, 0.0, 0.5), &plays[1..]).expect("room");
+        let who =
+            crowd.spawn(rig, 0, WorldTransform::standing(k as f32, 0.0, 0.5), &plays[1..]).expect("room");
         if k != 0 {
             crowd.set_stream(who, &stream(0, roots[k % 2])).expect("a stream");
         }

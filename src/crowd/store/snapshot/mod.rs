@@ -77,7 +77,9 @@ pub enum SnapshotError {
         need: u64,
     },
     /// Somebody follows a stream by a map that is not here.
-    #[error("a character of the snapshot follows a stream by a map that was not handed over (content {have:016x})")]
+    #[error(
+        "a character of the snapshot follows a stream by a map that was not handed over (content {have:016x})"
+    )]
     Map {
         /// Hash of the map: [`LiveMap::content`](crate::retarget::LiveMap::content).
         have: u64,
@@ -215,11 +217,7 @@ impl Crowd {
     ///
     /// # Errors
     /// As [`restore`](Self::restore).
-    pub fn restore_with_maps(
-        &mut self,
-        snapshot: &[u8],
-        maps: &[Arc<LiveMap>],
-    ) -> Result<(), SnapshotError> {
+    pub fn restore_with_maps(&mut self, snapshot: &[u8], maps: &[Arc<LiveMap>]) -> Result<(), SnapshotError> {
         let mut reader = Reader::new(snapshot);
         if snapshot.get(..MAGIC.len()) != Some(MAGIC) {
             return Err(SnapshotError::Magic);
@@ -250,11 +248,7 @@ impl Crowd {
         Ok(())
     }
 
-    fn read_body(
-        &self,
-        reader: &mut Reader<'_>,
-        maps: &[Arc<LiveMap>],
-    ) -> Result<Restored, SnapshotError> {
+    fn read_body(&self, reader: &mut Reader<'_>, maps: &[Arc<LiveMap>]) -> Result<Restored, SnapshotError> {
         let time = f64::from_bits(reader.u64()?);
         if !(0.0..1e12).contains(&time) {
             return Err(reader.damaged("the crowd's clock"));
@@ -335,7 +329,18 @@ impl Crowd {
             let (blocks, _) = &mut cohorts[usize::from(cohort)];
             blocks[block as usize].tokens[usize::from(lane)] = Some(token);
         }
-        Ok(Restored { time, frames, periods, written, live, characters, free, cohorts, slots: buffer, followers })
+        Ok(Restored {
+            time,
+            frames,
+            periods,
+            written,
+            live,
+            characters,
+            free,
+            cohorts,
+            slots: buffer,
+            followers,
+        })
     }
 
     fn read_cohort(
@@ -389,8 +394,18 @@ impl Crowd {
     }
 
     fn install(&mut self, restored: Restored) {
-        let Restored { time, frames, periods, written, live, characters, free, cohorts, mut slots, followers } =
-            restored;
+        let Restored {
+            time,
+            frames,
+            periods,
+            written,
+            live,
+            characters,
+            free,
+            cohorts,
+            mut slots,
+            followers,
+        } = restored;
         let had = self.rare_count();
         for at in 0..self.cohorts.len() {
             for block in core::mem::take(&mut self.cohorts[at].blocks) {
