@@ -179,7 +179,8 @@ impl Crowd {
     }
 
     /// [`bounds`](Self::bounds) from the poses of the streams that the next frame gets: around where the pose has its hips,
-    /// as far as bones reach from there. Without a pose in the list, as `bounds`.
+    /// as far as bones reach from there. Without a pose in the list, as `bounds`; whoever's pose is refused in the frame stays
+    /// where it was.
     ///
     /// # Errors
     /// If the handle is stale.
