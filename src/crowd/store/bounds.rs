@@ -320,7 +320,9 @@ fn before(block: &Block, lane: usize, data: &RigData, joints: usize, hips: Optio
         bounds.join(&any.moved(at, reach));
     }
     if let Some(hips) = hips {
+        // Feet that are said to be down may be drawn to the ground from wherever the hips are.
         bounds.join(&any.moved(hips, [0.0; 3]));
+        bounds.join(&any.moved([hips[0], 0.0, hips[2]], [0.0; 3]));
     }
     if unknown {
         bounds.join(&any);
