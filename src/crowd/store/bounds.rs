@@ -323,6 +323,8 @@ fn before(block: &Block, lane: usize, data: &RigData, joints: usize, hips: Optio
         // Feet that are said to be down may be drawn to the ground from wherever the hips are.
         bounds.join(&any.moved(hips, [0.0; 3]));
         bounds.join(&any.moved([hips[0], 0.0, hips[2]], [0.0; 3]));
+        // Joints above the pelvis stay with the root.
+        bounds.join(&any);
     }
     if unknown {
         bounds.join(&any);
