@@ -268,3 +268,11 @@ pub enum BuildError {
         what: &'static str,
     },
 }
+
+/// What a JSON parser says without the place, which is told apart.
+#[cfg(feature = "import")]
+pub(crate) fn json_reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).map(str::to_owned).unwrap_or(text)
+}

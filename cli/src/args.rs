@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use throng::content::ClipKind;
-use throng::retarget::TravelOn;
 use throng::stress::{SceneLayers, TerrainKind};
 
 use crate::draw::camera::View;
 use crate::files::FileArgs;
 use crate::output::EXIT_CODES;
+use crate::retarget::args::{CheckArgs, RetargetArgs};
 
 /// Crowd animation on the CPU: measure it, look at it, look into files.
 #[derive(Debug, Parser)]
@@ -48,104 +48,6 @@ pub enum Command {
     /// Say how clips of a file or folder would come over onto a character.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
-}
-
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// One GLB for each source file, with the character's meshes.
-    Glb,
-    /// One BVH for each clip.
-    Bvh,
-}
-
-/// Which joint carries the travel over the ground.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TravelName {
-    /// The topmost joint above the hips.
-    Root,
-    /// The hips.
-    Hips,
-    /// None: clips march on the spot.
-    None,
-}
-
-impl TravelName {
-    /// The library's name for it.
-    pub fn kind(self) -> TravelOn {
-        match self {
-            Self::Root => TravelOn::Root,
-            Self::Hips => TravelOn::Pelvis,
-            Self::None => TravelOn::Nothing,
-        }
-    }
-}
-
-/// Options of `retarget`.
-#[derive(Debug, Args)]
-pub struct RetargetArgs {
-    /// Files with clips (glTF, GLB, VRM, BVH), or folders of them.
-    #[arg(value_name = "SRC", required = true)]
-    pub sources: Vec<PathBuf>,
-    /// The character: a file, or a built-in name.
-    #[arg(long, value_name = "FILE|NAME")]
-    pub onto: String,
-    /// Folder to write to; what is done there already is left alone.
-    #[arg(short, long, value_name = "FOLDER")]
-    pub output: PathBuf,
-    /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub contacts: Vec<PathBuf>,
-    /// What is written.
-    #[arg(long, value_enum, default_value_t = ExportFormat::Glb)]
-    pub format: ExportFormat,
-    /// Which joint carries the travel over the ground.
-    #[arg(long, value_enum, default_value_t = TravelName::Root)]
-    pub travel: TravelName,
-    /// Leave out keys that a line between their neighbours gives to within so many radians or metres.
-    #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
-    pub reduce: Option<f32>,
-    /// Only every N-th file, beginning with the I-th: for job arrays.
-    #[arg(long, value_name = "I/N", value_parser = shard)]
-    pub shard: Option<(usize, usize)>,
-    /// Worker threads; 0 takes every core.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
-}
-
-/// Options of `check`.
-#[derive(Debug, Args)]
-pub struct CheckArgs {
-    /// File with clips, or a folder of them.
-    #[arg(value_name = "SRC")]
-    pub source: PathBuf,
-    /// The character: a file, or a built-in name.
-    #[arg(value_name = "DST")]
-    pub target: String,
-    /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub contacts: Vec<PathBuf>,
-    /// Picture of source and target side by side, of the clip that came over worst.
-    #[arg(long, value_name = "OUT.png")]
-    pub picture: Option<PathBuf>,
-    /// Worker threads; 0 takes every core.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
-}
-
-fn tolerance(text: &str) -> Result<f32, String> {
-    match text.parse::<f32>() {
-        Ok(value) if (0.0..=0.1).contains(&value) => Ok(value),
-        _ => Err(format!("`{text}` is not a tolerance from 0 to 0.1, such as 0.0005")),
-    }
-}
-
-fn shard(text: &str) -> Result<(usize, usize), String> {
-    let parts = text.split_once('/').and_then(|(index, count)| {
-        let (index, count): (usize, usize) = (index.parse().ok()?, count.parse().ok()?);
-        (1..=count).contains(&index).then_some((index - 1, count))
-    });
-    parts.ok_or_else(|| format!("`{text}` is not I/N with I from 1 to N, such as 3/16"))
 }
 
 /// Where characters walk.
@@ -262,6 +164,9 @@ pub struct StressArgs {
     /// Characters whose feet are watched at most.
     #[arg(long, value_name = "N", default_value_t = 2_500)]
     pub judged: usize,
+    /// Roles and reference pose of the character, instead of NAME.rig.json beside it.
+    #[arg(long, value_name = "FILE", requires = "character")]
+    pub overrides: Option<PathBuf>,
     /// How files are read.
     #[command(flatten)]
     pub files: FileArgs,
@@ -339,6 +244,9 @@ pub struct InspectArgs {
     /// Only the joint of that name.
     #[arg(long, value_name = "NAME", requires = "pose")]
     pub joint: Option<String>,
+    /// Roles and reference pose of the file, instead of NAME.rig.json beside it.
+    #[arg(long, value_name = "FILE")]
+    pub overrides: Option<PathBuf>,
     /// How it is read.
     #[command(flatten)]
     pub files: FileArgs,
@@ -395,6 +303,9 @@ pub struct RenderArgs {
     /// Picture to write.
     #[arg(short, long, value_name = "OUT.png", default_value = "throng.png")]
     pub output: PathBuf,
+    /// Roles and reference pose of the character, instead of NAME.rig.json beside it.
+    #[arg(long, value_name = "FILE", requires = "character")]
+    pub overrides: Option<PathBuf>,
     /// How files are read.
     #[command(flatten)]
     pub files: FileArgs,

@@ -47,6 +47,7 @@ impl Body {
     /// Its skeleton, as the owner of clips.
     pub fn owner(&self) -> Owner {
         Owner {
+            adjusted: false,
             skeleton: self.character.skeleton.clone(),
             roles: self.roles.clone(),
             reference: self.reference.clone(),

@@ -12,7 +12,7 @@ use glam::{Mat4, Quat, Vec3};
 use serde::Serialize;
 use throng::clip::RawClip;
 use throng::import::Imported;
-use throng::rig::{ReferencePose, Transform};
+use throng::rig::Transform;
 
 use crate::output::{self, Failure};
 use crate::table::{align_right, table};
@@ -89,7 +89,7 @@ pub fn show(
     };
     let locals = clip.map_or_else(|| skeleton.rest_pose(), |clip| clip.sample(skeleton, time));
     let models = skeleton.model_matrices(&locals);
-    let reference = ReferencePose::aligned(skeleton, &imported.roles);
+    let reference = imported.reference_pose();
     let mut joints = Vec::new();
     for (index, raw) in skeleton.joints.iter().enumerate() {
         if joint.is_some_and(|wanted| wanted != raw.name) {

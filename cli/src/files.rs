@@ -1,9 +1,26 @@
 //! How files are read: what a user knows better than a file does.
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
-use throng::import::LoadOptions;
 use throng::import::bvh::{BvhOptions, BvhPositions};
 use throng::import::gltf::ImportOptions;
+use throng::import::{Beside, ImportError, LoadOptions};
+
+use crate::output::Failure;
+
+/// What lies beside files, with overrides from elsewhere if they are named.
+pub fn beside(overrides: Option<&Path>) -> Result<Beside, Failure> {
+    match overrides {
+        Some(path) => Beside::new().with_overrides(path).map_err(refused),
+        None => Ok(Beside::new()),
+    }
+}
+
+/// What an importer has against a file, which need not be the one that was asked for.
+pub fn refused(error: ImportError) -> Failure {
+    Failure::input(&error.file, error.kind)
+}
 
 /// What position channels of a BVH file mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

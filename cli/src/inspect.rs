@@ -1,11 +1,11 @@
 //! `inspect`: what is in a file.
 
-use throng::import::{self, Inspection, inspect};
+use throng::import::{Inspection, inspect};
 
 use crate::args::InspectArgs;
 use crate::output::{self, Failure};
 use crate::table::{align_right, table};
-use crate::{explain, inspect_archive, source};
+use crate::{explain, files, inspect_archive, source};
 
 /// Levels of the tree that are indented; deeper joints of a long chain stay in one column.
 const MOST_INDENT: usize = 24;
@@ -16,8 +16,8 @@ pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
     if source::is_archive(path) {
         return inspect_archive::run(path, json);
     }
-    let imported = import::load_with(path, &options.files.options())
-        .map_err(|error| Failure::input(path, error.kind))?;
+    let beside = files::beside(options.overrides.as_deref())?;
+    let imported = beside.load(path, &options.files.options()).map_err(files::refused)?;
     if options.pose {
         let (clip, joint) = (options.clip.as_deref(), options.joint.as_deref());
         return explain::show(&imported, clip, options.time, joint, json);
@@ -47,6 +47,9 @@ pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
     }
     if !inspection.clips.is_empty() {
         output::say(clips(&inspection));
+    }
+    if let Some(overrides) = &inspection.overrides {
+        output::say(format!("overrides: {}", output::printable(overrides)));
     }
     for warning in &inspection.warnings {
         output::say(format!("warning: {}", output::printable(warning)));

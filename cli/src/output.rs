@@ -102,6 +102,11 @@ pub fn warn(text: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "warning: {text}");
 }
 
+/// Prints a word about the run to stderr.
+pub fn note(text: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 /// Prints one JSON document to stdout.
 pub fn print_json<T: Serialize>(value: &T) {
     match serde_json::to_string_pretty(value) {

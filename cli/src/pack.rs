@@ -175,8 +175,9 @@ fn built_in_clips(built: &BuiltIn, count: usize) -> Vec<Source> {
 fn stance(owner: &Owner, body: &Body) -> ReferencePose {
     let (skeleton, roles) = (&owner.skeleton, &owner.roles);
     let (to, to_roles) = (&body.character.skeleton, &body.roles);
-    ReferencePose::of_sibling(skeleton, roles, to, to_roles, &body.reference)
-        .unwrap_or_else(|| owner.reference.clone())
+    let sibling = || ReferencePose::of_sibling(skeleton, roles, to, to_roles, &body.reference);
+    let pose = if owner.adjusted { None } else { sibling() };
+    pose.unwrap_or_else(|| owner.reference.clone())
 }
 
 /// Names of the clips; where several are alike, those of their files before them.

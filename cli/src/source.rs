@@ -6,11 +6,12 @@ use std::rc::Rc;
 use throng::clip::archive::{ARCHIVE_EXTENSION, Archive};
 use throng::clip::{BoundClip, ClipLibrary, RawClip};
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
-use throng::import::{self, LoadOptions};
+use throng::import::{Beside, Imported, LoadOptions};
 use throng::rig::{RawSkeleton, ReferencePose, RoleMap};
 
 use crate::args::RenderArgs;
 use crate::body::Body;
+use crate::files;
 use crate::output::Failure;
 use crate::progress;
 
@@ -20,6 +21,8 @@ pub struct Owner {
     pub skeleton: RawSkeleton,
     pub roles: RoleMap,
     pub reference: ReferencePose,
+    /// By a user: no other pose is better.
+    pub adjusted: bool,
 }
 
 /// A clip with the skeleton that it was made for.
@@ -98,16 +101,18 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
     let body = match &built {
         Some(built) => body_of(built),
         None => {
-            let (body, own) = read_with(Path::new(name), &options.files.options(), &mut warnings)?;
+            let beside = files::beside(options.overrides.as_deref())?;
+            let (body, own) = read_with(Path::new(name), &options.files.options(), &beside, &mut warnings)?;
             motions.extend(own);
             body
         }
     };
+    let beside = Beside::new();
     for path in &options.clips {
         if is_archive(path) {
             motions.extend(unpack(path, &body)?);
         } else {
-            motions.extend(read_with(path, &options.files.options(), &mut warnings)?.1);
+            motions.extend(read_with(path, &options.files.options(), &beside, &mut warnings)?.1);
         }
     }
     if options.clip.as_deref() == Some(REST) {
@@ -163,6 +168,7 @@ pub fn owner_of(built: &BuiltIn) -> Owner {
         skeleton: built.character.skeleton.clone(),
         roles: built.roles.clone(),
         reference: built.reference(),
+        adjusted: false,
     }
 }
 
@@ -197,16 +203,17 @@ fn unpack(path: &Path, body: &Body) -> Result<Vec<Motion>, Failure> {
 
 /// Body and motions of a file.
 pub fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion>), Failure> {
-    read_with(path, &LoadOptions::default(), warnings)
+    read_with(path, &LoadOptions::default(), &Beside::new(), warnings)
 }
 
 fn read_with(
     path: &Path,
     options: &LoadOptions,
+    beside: &Beside,
     warnings: &mut Vec<String>,
 ) -> Result<(Body, Vec<Motion>), Failure> {
-    let loaded = import::load_with(path, options).map_err(|error| Failure::Input {
-        path: path.to_owned(),
+    let loaded = beside.load(path, options).map_err(|error| Failure::Input {
+        path: error.file.clone(),
         what: error.kind.to_string(),
         hint: (!path.exists()).then(|| "`throng render --list` names what is built in".to_owned()),
     })?;
@@ -215,15 +222,21 @@ fn read_with(
     }
     let told = loaded.report.warnings.iter().map(|warning| format!("{}: {warning}", path.display()));
     warnings.extend(told);
-    let reference = ReferencePose::aligned(&loaded.character.skeleton, &loaded.roles);
+    Ok(of_import(loaded))
+}
+
+/// Body and motions of an import.
+pub fn of_import(loaded: Imported) -> (Body, Vec<Motion>) {
+    let reference = loaded.reference_pose();
     let owner = Rc::new(Owner {
         skeleton: loaded.character.skeleton.clone(),
         roles: loaded.roles.clone(),
         reference: reference.clone(),
+        adjusted: loaded.reference.is_some(),
     });
     let motions =
         loaded.clips.into_iter().map(|clip| Motion { clip, owner: Rc::clone(&owner), bound: None }).collect();
-    Ok((Body::new(loaded.character, loaded.roles, reference, [None; 2]), motions))
+    (Body::new(loaded.character, loaded.roles, reference, [None; 2]), motions)
 }
 
 impl Motion {

@@ -64,6 +64,7 @@ fn build(options: &StressArgs) -> Result<(Scene, Vec<String>), Failure> {
                 character: character.clone(),
                 clips: options.clips.clone(),
                 contacts: options.contacts.clone(),
+                overrides: options.overrides.clone(),
                 options: options.files.options(),
             };
             files.build(characters, options.ground.kind(), config)

@@ -32,6 +32,17 @@ fn retarget(from: &Path, to: &Path, more: &[&str]) -> (i32, Value, String) {
     (output.status.code().unwrap_or(-1), serde_json::from_str(&text).unwrap_or(Value::Null), errors)
 }
 
+/// Clips of a report, and files that could not be used.
+fn rows(report: &Value) -> (Vec<&Value>, Vec<&Value>) {
+    report.as_array().expect("an array").iter().partition(|row| row["verdict"] != "failed")
+}
+
+/// Files that an earlier run has done.
+fn earlier(report: &Value) -> usize {
+    let done = report.as_array().expect("an array").iter().filter(|row| row["earlier"] == true);
+    done.map(|row| row["file"].as_str().expect("text")).collect::<std::collections::BTreeSet<_>>().len()
+}
+
 #[test]
 fn a_folder_is_retargeted_once_and_a_bad_file_costs_only_itself() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -40,10 +51,11 @@ fn a_folder_is_retargeted_once_and_a_bad_file_costs_only_itself() {
     fs::write(from.join("broken.glb"), b"glTF\x02\0\0\0nothing").expect("written");
     let (code, report, errors) = retarget(&from, &to, &[]);
     assert_eq!(code, 1, "{errors}");
-    assert_eq!(report["clips"].as_array().expect("a list").len(), 10);
-    assert_eq!(report["failed"].as_array().expect("a list").len(), 1);
-    assert!(report["failed"][0]["file"].as_str().expect("text").ends_with("broken.glb"));
-    for clip in report["clips"].as_array().expect("a list") {
+    let (clips, failed) = rows(&report);
+    assert_eq!((clips.len(), failed.len()), (10, 1));
+    assert!(failed[0]["file"].as_str().expect("text").ends_with("broken.glb"));
+    assert!(failed[0]["reasons"][0].as_str().expect("text").contains("GLB"), "{failed:?}");
+    for clip in clips {
         assert_ne!(clip["verdict"], "bad", "{clip}");
         assert!(clip["limb_direction_deg"]["max"].as_f64().expect("a number") < 5.0);
         assert!(clip["after_contacts"]["limb_direction_deg"]["mean"].as_f64().expect("a number") < 5.0);
@@ -56,15 +68,31 @@ fn a_folder_is_retargeted_once_and_a_bad_file_costs_only_itself() {
     }
     // Again: nothing is made anew but what failed.
     let (_, report, _) = retarget(&from, &to, &[]);
-    assert_eq!(report["skipped"], 5);
-    assert_eq!(report["clips"].as_array().expect("a list").len(), 10, "and still told");
+    assert_eq!(earlier(&report), 5);
+    assert_eq!(rows(&report).0.len(), 10, "and still told");
     // What has changed, or is gone, is.
     fs::remove_file(to.join("clip1.glb")).expect("removed");
     fs::copy(from.join("clip3.glb"), from.join("clip2.glb")).expect("copied");
     fs::remove_file(from.join("broken.glb")).expect("removed");
     let (code, report, _) = retarget(&from, &to, &[]);
-    assert_eq!((code, &report["skipped"]), (0, &Value::from(3)));
+    assert_eq!((code, earlier(&report)), (0, 3));
     assert!(to.join("clip1.glb").exists());
+    // So is an output that is cut off, or whose content is another.
+    let cut = fs::read(to.join("clip1.glb")).expect("there");
+    fs::write(to.join("clip1.glb"), &cut[..cut.len() / 2]).expect("written");
+    let mut other = fs::read(to.join("clip3.glb")).expect("there");
+    *other.last_mut().expect("not empty") ^= 1;
+    fs::write(to.join("clip3.glb"), other).expect("written");
+    let (code, report, _) = retarget(&from, &to, &[]);
+    assert_eq!((code, earlier(&report)), (0, 3));
+    assert_eq!(fs::read(to.join("clip1.glb")).expect("there"), cut, "and is the same again");
+    // What it goes onto may change, too.
+    let overrides = folder.path().join("target.json");
+    fs::write(&overrides, r#"{ "reference": { "left.upper_arm": { "roll_deg": 5 } } }"#).expect("written");
+    let given = ["--target-overrides", overrides.to_str().expect("text")];
+    let (_, report, errors) = retarget(&from, &to, &given);
+    assert_eq!(earlier(&report), 0);
+    assert!(errors.contains("target.json"), "{errors}");
 }
 
 #[test]
@@ -82,9 +110,9 @@ fn a_run_that_was_cut_off_goes_on() {
     let cut = format!("{}\n{}\n{}", lines[0], lines[1], &lines[2][..lines[2].len() / 2]);
     fs::write(&journal, cut).expect("written");
     let (code, report, _) = retarget(&from, &to, &[]);
-    assert_eq!((code, &report["skipped"]), (0, &Value::from(2)));
+    assert_eq!((code, earlier(&report)), (0, 2));
     let (_, report, _) = retarget(&from, &to, &[]);
-    assert_eq!(report["skipped"], 4);
+    assert_eq!(earlier(&report), 4);
 }
 
 #[test]
@@ -96,11 +124,11 @@ fn shards_are_all_of_it_together_and_know_of_each_other() {
     for shard in ["1/3", "2/3", "3/3"] {
         let (code, report, errors) = retarget(&from, &to, &["--shard", shard]);
         assert_eq!(code, 0, "{errors}");
-        count += report["clips"].as_array().expect("a list").len();
+        count += rows(&report).0.len();
     }
     assert_eq!(count, 10);
     let (_, report, _) = retarget(&from, &to, &[]);
-    assert_eq!(report["skipped"], 5);
+    assert_eq!(earlier(&report), 5);
     let (code, ..) = retarget(&from, &to, &["--shard", "4/3"]);
     assert_eq!(code, 2);
 }
@@ -132,8 +160,8 @@ fn bvh_comes_out_and_check_writes_nothing() {
     let output = throng(&["check", "--json", from.to_str().expect("text"), "deform-tall"]);
     assert_eq!(output.status.code(), Some(0));
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(report["clips"].as_array().expect("a list").len(), 4);
-    assert!(report["clips"][0]["output"].is_null());
+    assert_eq!(rows(&report).0.len(), 4);
+    assert_eq!(report[0]["outputs"], Value::Array(Vec::new()));
     let output = throng(&["check", "no/such/folder", "biped"]);
     assert_eq!(output.status.code(), Some(3));
 }

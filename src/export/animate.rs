@@ -105,12 +105,12 @@ pub fn animate(
 }
 
 /// Keys of the animations that go take up no room: accessors that only they use become one number, views that only those
-/// use four bytes. Numbers of both stay, whoever may refer to them.
+/// use four bytes, so that numbers of both stay; those at the end of their list, where most tools put them, go.
 fn drop_old_keys(
     document: &Value,
     bytes: &[u8],
-    views: &mut [Value],
-    accessors: &mut [Value],
+    views: &mut Vec<Value>,
+    accessors: &mut Vec<Value>,
 ) -> Result<Vec<u8>, ExportError> {
     let index = |value: &Value| value.as_u64().map(|at| at as usize);
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -154,6 +154,14 @@ fn drop_old_keys(
             accessor["bufferView"] = view;
         }
     }
+    let live = |dead: &[bool]| dead.iter().rposition(|dead| !dead).map_or(0, |last| last + 1);
+    accessors.truncate(live(&dead));
+    let mut still = vec![0usize; views.len()];
+    accessors.iter().for_each(|accessor| count_views(accessor, &mut still));
+    let gone: Vec<bool> = (0..views.len())
+        .map(|at| used_by_dead[at] > 0 && used_by_dead[at] == used[at] && still[at] == 0)
+        .collect();
+    views.truncate(live(&gone));
     let mut kept = vec![0u8; 4];
     for (at, view) in views.iter_mut().enumerate() {
         let (offset, length) =

@@ -18,7 +18,7 @@ pub(super) fn convert(
     character: &mut RawCharacter,
     clips: &mut [RawClip],
     roles: &RoleMap,
-    plan: &Plan,
+    plan: &Plan<'_>,
     warnings: &mut Warnings,
 ) -> Conversion {
     let conversion = detect(&character.skeleton, roles, plan, warnings);
@@ -27,7 +27,7 @@ pub(super) fn convert(
 }
 
 /// What a file's axes and units are, by its humanoid roles; identity without them.
-fn detect(skeleton: &RawSkeleton, roles: &RoleMap, plan: &Plan, warnings: &mut Warnings) -> Conversion {
+fn detect(skeleton: &RawSkeleton, roles: &RoleMap, plan: &Plan<'_>, warnings: &mut Warnings) -> Conversion {
     let models = skeleton.model_matrices(&skeleton.rest_pose());
     let place = |role: Role| -> Option<Vec3> {
         let joint = roles.joint(role)?;

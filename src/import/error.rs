@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::bvh::BvhError;
 use crate::error::BuildError;
+use crate::rig::OverrideError;
 
 /// Why a file could not be imported.
 #[derive(Debug, Error)]
@@ -185,6 +186,9 @@ pub enum Refusal {
     /// The result is no valid skeleton or clip.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// Overrides of roles or reference pose are unusable.
+    #[error("{0}")]
+    Overrides(#[from] OverrideError),
     /// A contacts sidecar is unusable.
     #[error("{0}")]
     Sidecar(String),

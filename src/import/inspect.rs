@@ -22,6 +22,8 @@ pub struct Inspection {
     /// Lengths of the rest pose in metres, means of both sides: `thigh`, `shin`, `leg`, `upper_arm`, `forearm`,
     /// `hip_height` (hips above the ground of the file), as far as the roles exist.
     pub lengths_m: BTreeMap<String, f64>,
+    /// File that roles and reference pose were corrected from, if they were.
+    pub overrides: Option<String>,
     /// Everything converted, guessed or dropped, in words.
     pub warnings: Vec<String>,
 }
@@ -77,6 +79,7 @@ pub fn inspect(imported: &Imported) -> Inspection {
         roles: roles.collect(),
         clips: clips.collect(),
         lengths_m: lengths(skeleton, &imported.roles),
+        overrides: imported.report.overrides.as_ref().map(|path| path.display().to_string()),
         warnings: imported.report.warnings.iter().map(ToString::to_string).collect(),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{ImportError, Imported, Refusal, bvh, gltf, motion_text};
+use super::{Beside, ImportError, Imported, bvh, gltf};
 
 /// What a caller knows better than a file, for every format.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +37,20 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
 const HEAD: u64 = 512;
 
 impl Format {
+    /// The format of a file: its name is asked first.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of_file(path: &Path) -> Result<Option<Self>, ImportError> {
+        let refuse = |error: std::io::Error| ImportError { file: PathBuf::from(path), kind: error.into() };
+        let mut head = Vec::new();
+        if Self::detect(path, &head).is_none() {
+            let file = std::fs::File::open(path).map_err(refuse)?;
+            file.take(HEAD).read_to_end(&mut head).map_err(refuse)?;
+        }
+        Ok(Self::detect(path, &head))
+    }
+
     /// The format of a file's name, or else of how the file begins; `None` if neither tells.
     pub fn detect(path: &Path, head: &[u8]) -> Option<Self> {
         let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
@@ -60,8 +74,8 @@ impl Format {
     }
 }
 
-/// Reads a character or motion file: glTF, GLB, VRM, BVH or a DeepMimic motion, by its extension, or else by how it begins. Contacts of
-/// `NAME.contacts.json` beside it come along.
+/// Reads a character or motion file: glTF, GLB, VRM, BVH or a DeepMimic motion, by its extension, or else by how it begins. Contacts and
+/// rig overrides that lie beside it come along: see [`Beside`], of which one is kept where many files are read.
 ///
 /// # Errors
 /// [`ImportError`] with the file, the place in it and what would be right.
@@ -74,17 +88,5 @@ pub fn load(path: impl AsRef<Path>) -> Result<Imported, ImportError> {
 /// # Errors
 /// As [`load`].
 pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Imported, ImportError> {
-    let path = path.as_ref();
-    let refuse = |kind| ImportError { file: PathBuf::from(path), kind };
-    let mut head = Vec::new();
-    if Format::detect(path, &head).is_none() {
-        let file = std::fs::File::open(path).map_err(|error| refuse(error.into()))?;
-        file.take(HEAD).read_to_end(&mut head).map_err(|error| refuse(error.into()))?;
-    }
-    match Format::detect(path, &head) {
-        Some(Format::Gltf) => gltf::load_with(path, &options.gltf),
-        Some(Format::Bvh) => bvh::load_with(path, &options.bvh),
-        Some(Format::MotionText) => motion_text::load(path),
-        None => Err(refuse(Refusal::UnknownFormat)),
-    }
+    Beside::new().load(path, options)
 }

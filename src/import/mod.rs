@@ -14,6 +14,7 @@
 //! # Ok::<(), throng::import::ImportError>(())
 //! ```
 
+mod beside;
 pub mod bvh;
 mod check;
 mod conventions;
@@ -30,6 +31,7 @@ mod sidecar;
 mod stand;
 pub mod vrm;
 
+pub use beside::{Beside, Found};
 pub use error::{ImportError, Refusal};
 pub use inspect::{InspectedClip, InspectedJoint, Inspection, inspect};
 pub use load::{Format, LoadOptions, load, load_with};
@@ -38,7 +40,9 @@ pub use sidecar::{FootMarks, Mark, Sidecar};
 
 use self::report::Warnings;
 use crate::clip::RawClip;
-use crate::rig::{RawCharacter, RoleMap, RoleProposal, propose_roles};
+use crate::rig::{
+    RawCharacter, RawSkeleton, ReferencePose, RigOverrides, RoleMap, RoleProposal, propose_roles,
+};
 
 /// What a file holds, in metres, +Y up, +Z forward.
 #[derive(Clone, Debug, Default)]
@@ -47,12 +51,39 @@ pub struct Imported {
     pub character: RawCharacter,
     /// In file order.
     pub clips: Vec<RawClip>,
-    /// Proposed from names and hierarchy; correct it before binding where it is wrong.
+    /// Proposed from names and hierarchy, or given by overrides; correct it before binding where it is wrong.
     pub roles: RoleMap,
+    /// Reference pose that overrides have adjusted; see [`Self::reference_pose`].
+    pub reference: Option<ReferencePose>,
     /// What was converted, guessed or dropped.
     pub report: ImportReport,
     /// What a VRM file says beyond that.
     pub vrm: Option<vrm::Vrm>,
+}
+
+impl Imported {
+    /// The pose in which its motion is measured: adjusted by overrides, else [`ReferencePose::aligned`].
+    #[must_use]
+    pub fn reference_pose(&self) -> ReferencePose {
+        let aligned = || ReferencePose::aligned(&self.character.skeleton, &self.roles);
+        self.reference.clone().unwrap_or_else(aligned)
+    }
+
+    /// The pose in which it stands as a target does: adjusted by overrides, else the target's own where the bodies are the
+    /// same ([`ReferencePose::of_sibling`]), else aligned.
+    #[must_use]
+    pub fn reference_onto(
+        &self,
+        skeleton: &RawSkeleton,
+        roles: &RoleMap,
+        reference: &ReferencePose,
+    ) -> ReferencePose {
+        let own = &self.character.skeleton;
+        let adjusted = self.reference.clone();
+        adjusted
+            .or_else(|| ReferencePose::of_sibling(own, &self.roles, skeleton, roles, reference))
+            .unwrap_or_else(|| ReferencePose::aligned(own, &self.roles))
+    }
 }
 
 /// How long a unit of a format is.
@@ -68,7 +99,7 @@ enum Units {
 
 /// What a reader knows about its format or its file.
 #[derive(Debug)]
-struct Plan {
+struct Plan<'a> {
     units: Units,
     /// From the file's axes to the house's; `None`: by the roles.
     axes: Option<glam::Quat>,
@@ -78,11 +109,13 @@ struct Plan {
     vrm: Option<vrm::Vrm>,
     /// The file's rest pose says nothing about where the body stands.
     stand: bool,
+    /// What a user knows better.
+    overrides: Option<&'a RigOverrides>,
 }
 
-impl Default for Plan {
+impl Default for Plan<'_> {
     fn default() -> Self {
-        Self { units: Units::Metres, axes: None, roles: None, vrm: None, stand: false }
+        Self { units: Units::Metres, axes: None, roles: None, vrm: None, stand: false, overrides: None }
     }
 }
 
@@ -92,7 +125,7 @@ fn finish(
     mut clips: Vec<RawClip>,
     mut report: ImportReport,
     mut warnings: Warnings,
-    plan: Plan,
+    plan: Plan<'_>,
 ) -> Result<Imported, Refusal> {
     check::check(&character, &clips)?;
     let mut names = character.skeleton.joints.iter().map(|joint| joint.name.as_str()).collect::<Vec<_>>();
@@ -115,7 +148,13 @@ fn finish(
         _ => named(),
     };
     report.roles = proposal.report;
-    let roles = proposal.map;
+    let mut roles = proposal.map;
+    if let Some(overrides) = plan.overrides {
+        roles = overrides.roles(&character.skeleton, &roles)?;
+        // What was found for a role that somebody has given, or of a joint that was taken away, no longer counts.
+        report.roles.findings.retain(|finding| roles.joint(finding.role) == Some(finding.joint));
+        report.roles.doubts.retain(|doubt| report.roles.findings.iter().any(|own| own.role == doubt.role));
+    }
     report.conversion = conventions::convert(&mut character, &mut clips, &roles, &plan, &mut warnings);
     if plan.stand {
         report.lift = stand::stand(&mut character.skeleton, &roles, &mut clips);
@@ -127,5 +166,10 @@ fn finish(
     motion::classify(&character.skeleton, &roles, &mut clips, &mut warnings);
     check::check(&character, &clips)?;
     report.warnings = warnings.into_list();
-    Ok(Imported { character, clips, roles, report, vrm: plan.vrm })
+    let adjusted = plan.overrides.filter(|overrides| !overrides.reference.is_empty());
+    let reference = adjusted.map(|overrides| {
+        let aligned = ReferencePose::aligned(&character.skeleton, &roles);
+        overrides.reference(&character.skeleton, &roles, &aligned)
+    });
+    Ok(Imported { character, clips, roles, reference: reference.transpose()?, report, vrm: plan.vrm })
 }

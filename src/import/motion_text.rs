@@ -25,10 +25,11 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 
 use super::report::Warnings;
-use super::{ImportError, ImportReport, Imported, Plan, Refusal, Units, finish};
+use super::{Beside, Format, ImportError, ImportReport, Imported, LoadOptions, Plan, Refusal, Units, finish};
 use crate::clip::{Curve, Interpolation, JointTracks, RawClip};
 use crate::rig::{
-    Confidence, RawCharacter, RawJoint, RawSkeleton, Role, RoleFinding, RoleProposal, Side, Transform,
+    Confidence, RawCharacter, RawJoint, RawSkeleton, RigOverrides, Role, RoleFinding, RoleProposal, Side,
+    Transform,
 };
 
 /// Numbers of a frame.
@@ -77,13 +78,14 @@ const JOINTS: [Row; 15] = {
 /// # Errors
 /// [`ImportError`] with file, line and frame; motions of other bodies are [`Refusal::Json`].
 pub fn load(path: impl AsRef<Path>) -> Result<Imported, ImportError> {
-    let path = path.as_ref();
-    let refuse = |kind| ImportError { file: path.to_owned(), kind };
-    let bytes = std::fs::read(path).map_err(|error| refuse(error.into()))?;
+    Beside::new().load_as(path.as_ref(), Format::MotionText, &LoadOptions::default())
+}
+
+/// A file alone, with what its user knows better.
+pub(super) fn read_file(path: &Path, overrides: Option<&RigOverrides>) -> Result<Imported, Refusal> {
+    let bytes = std::fs::read(path)?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut imported = read(&bytes, name).map_err(refuse)?;
-    super::sidecar::apply_beside(path, &mut imported)?;
-    Ok(imported)
+    read(&bytes, name, overrides)
 }
 
 /// Reads a motion's bytes.
@@ -91,7 +93,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Imported, ImportError> {
 /// # Errors
 /// As [`load`].
 pub fn load_bytes(bytes: &[u8]) -> Result<Imported, ImportError> {
-    read(bytes, String::new()).map_err(|kind| ImportError { file: PathBuf::from("<bytes>"), kind })
+    read(bytes, String::new(), None).map_err(|kind| ImportError { file: PathBuf::from("<bytes>"), kind })
 }
 
 #[derive(Deserialize)]
@@ -160,11 +162,11 @@ impl<'de> Deserialize<'de> for Frames {
     }
 }
 
-fn read(bytes: &[u8], name: String) -> Result<Imported, Refusal> {
+fn read(bytes: &[u8], name: String, overrides: Option<&RigOverrides>) -> Result<Imported, Refusal> {
     let File { frames: Frames(frames) } = serde_json::from_slice(bytes).map_err(|error| Refusal::Json {
         line: error.line(),
         column: error.column(),
-        reason: error.to_string(),
+        reason: crate::error::json_reason(&error),
     })?;
     let mut times = Vec::with_capacity(frames.len());
     let mut time = 0.0_f64;
@@ -221,7 +223,8 @@ fn read(bytes: &[u8], name: String) -> Result<Imported, Refusal> {
         ..ImportReport::default()
     };
     let character = RawCharacter { name, skeleton, ..RawCharacter::default() };
-    let plan = Plan { units: Units::Given(1.0), roles: Some(roles), stand: true, ..Plan::default() };
+    let plan =
+        Plan { units: Units::Given(1.0), roles: Some(roles), stand: true, overrides, ..Plan::default() };
     finish(character, clips, report, Warnings::default(), plan)
 }
 

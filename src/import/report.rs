@@ -1,6 +1,7 @@
 //! What an import converted, guessed, ignored or dropped.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use glam::{Mat4, Quat};
 
@@ -26,6 +27,8 @@ pub struct ImportReport {
     pub mesh_space: Vec<Mat4>,
     /// Contacts that lay beside the file, with the marked points of the soles.
     pub sidecars: Vec<Sidecar>,
+    /// Where roles and reference pose were corrected from, if they were.
+    pub overrides: Option<PathBuf>,
     /// How the roles were found.
     pub roles: RoleReport,
     /// What a BVH file said and how it was read.
@@ -169,6 +172,8 @@ pub enum Warning {
     ColliderGroup { spring: String, group: u64 },
     /// An expression moves a morph target that is not there.
     ExpressionBind { expression: String, index: u64 },
+    /// Contacts beside the file that cannot be read: nobody knows whether they are the file's.
+    ContactsUnreadable { file: String, reason: String },
     /// There were more warnings than are kept.
     More { count: usize },
 }
@@ -321,6 +326,9 @@ impl fmt::Display for Warning {
             }
             Self::ExpressionBind { expression, index } => {
                 write!(f, "expression {expression:?} moves morph target {index}, which is not there")
+            }
+            Self::ContactsUnreadable { file, reason } => {
+                write!(f, "the contacts of {file} are left out: {reason}")
             }
             Self::More { count } => write!(f, "{count} more warnings"),
             Self::SpeedEstimated { clip, speed } => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use glam::Vec3;
 use serde::Deserialize;
 
-use super::{ImportError, Imported, Refusal};
+use super::{ImportError, Imported, Refusal, Warning};
 use crate::clip::{Contacts, FootContacts, Interval, RootSource};
 use crate::rig::Side;
 
@@ -101,9 +101,12 @@ fn refuse(path: &Path, kind: Refusal) -> ImportError {
 /// Contacts of a hundred clips take less.
 const LARGEST: u64 = 16 << 20;
 
-fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
     if std::fs::metadata(path)?.len() > LARGEST {
-        return Err(Refusal::Sidecar("too large for a contacts file".to_owned()));
+        return Err(Refusal::Sidecar(format!(
+            "more than {} MiB is too large for such a file",
+            LARGEST >> 20
+        )));
     }
     Ok(std::fs::read(path)?)
 }
@@ -112,20 +115,8 @@ fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| Refusal::Json {
         line: error.line(),
         column: error.column(),
-        reason: error.to_string(),
+        reason: crate::error::json_reason(&error),
     })
-}
-
-/// Gives the clips of a file the contacts of the `NAME.contacts.json` beside it, if there is one.
-pub(super) fn apply_beside(path: &Path, imported: &mut Imported) -> Result<(), ImportError> {
-    let sidecar = path.with_extension("contacts.json");
-    if sidecar.is_file() {
-        for contacts in Sidecar::load_all(&sidecar)? {
-            contacts.apply(imported).map_err(|kind| refuse(&sidecar, kind))?;
-            imported.report.sidecars.push(contacts);
-        }
-    }
-    Ok(())
 }
 
 impl Sidecar {
@@ -153,6 +144,13 @@ impl Sidecar {
     /// As [`Self::load`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Self>, ImportError> {
         Self::all(bytes).map_err(|kind| refuse(Path::new("<bytes>"), kind))
+    }
+
+    /// True if it names that file, whatever the folder.
+    #[must_use]
+    pub fn is_of(&self, path: &Path) -> bool {
+        let own = self.file.rsplit(['/', '\\']).next();
+        own.is_some() && own == path.file_name().map(|name| name.to_string_lossy()).as_deref()
     }
 
     fn all(bytes: &[u8]) -> Result<Vec<Self>, Refusal> {
@@ -233,6 +231,10 @@ impl Sidecar {
             && let Some(speed) = self.root_speed
         {
             clip.root = RootSource::InPlace { speed };
+            let name = clip.name.clone();
+            let estimate =
+                |warning: &Warning| matches!(warning, Warning::SpeedEstimated { clip, .. } if *clip == name);
+            imported.report.warnings.retain(|warning| !estimate(warning));
         }
         Ok(())
     }

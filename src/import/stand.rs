@@ -11,10 +11,13 @@ const SAMPLES: usize = 61;
 /// Feet that mostly are farther below the origin than this belong to a file whose ground is elsewhere; leg lengths.
 const BELOW: f32 = 0.2;
 
+/// Feet of rest pose and clip differ by no more than this where both are of one ground; leg lengths.
+const SAME: f32 = 0.06;
+
 /// Moves what carries the hips so that the hips are over the origin and the lowest foot is as high as the
 /// lowest foot usually is in the clip. Feet leave the ground in turns, so the median over the clip is that of a foot
 /// that stands. Without a clip the lowest joint is put on the ground. A file whose origin is in the middle of the body
-/// is lifted as a whole; returns by how much, metres.
+/// is lifted as a whole; returns by how much, metres. A body that stands there already stays.
 pub(super) fn stand(skeleton: &mut RawSkeleton, roles: &RoleMap, clips: &mut [RawClip]) -> f32 {
     let Some(hips) = roles.joint(Role::Hips) else { return 0.0 };
     let tracked = |joint: usize| {
@@ -53,6 +56,14 @@ pub(super) fn stand(skeleton: &mut RawSkeleton, roles: &RoleMap, clips: &mut [Ra
     }
     let (rest, at) = lowest(&skeleton.rest_pose());
     let leg = at.y - rest;
+    // Stance feet of a clip roll and sink; where the file's own rest pose stands on its ground and over its origin, and the
+    // clip says about the same, the rest pose knows better.
+    let rests = skeleton.model_matrices(&skeleton.rest_pose());
+    let low = rests.iter().map(|model| model.w_axis.y).fold(f32::MAX, f32::min);
+    let on_ground = (-0.02 * leg..0.15 * leg).contains(&low) && (ground - rest).abs() < SAME * leg;
+    if on_ground && at.x.hypot(at.z) < 2.0 * SAME * leg && placed.is_some() {
+        return 0.0;
+    }
     let of_root = skeleton.parent(carrier).is_none();
     let lift = if ground < -BELOW * leg && of_root { -ground } else { 0.0 };
     // Where no track places the body, the clip moves along with the rest pose.

@@ -1,8 +1,6 @@
 //! Which source joint (or mixture of two) gives each joint of a topology its model-space rotation.
 
-use std::collections::HashMap;
-
-use crate::rig::{JointKey, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Topology};
+use crate::rig::{JointKey, NO_PARENT, RawSkeleton, ReferencePose, Rig, Role, RoleMap, Topology, namesakes};
 
 /// Where the model-space rotation since the reference pose of one target joint comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,20 +26,16 @@ pub(crate) fn sources(
     let pelvis = topology.pelvis();
     let carrier = crate::rig::carrier(skeleton, roles);
     let hips = roles.joint(Role::Hips).unwrap_or(carrier);
-    // The first joint of each name, if it has no role.
-    let role_of = roles.by_joint(skeleton.joints.len());
-    let mut named: HashMap<&str, Source> = HashMap::with_capacity(skeleton.joints.len());
-    for (index, (joint, role)) in skeleton.joints.iter().zip(role_of).enumerate() {
-        let own = if role.is_none() { Source::Joint(index as u16) } else { Source::Keep };
-        named.entry(&joint.name).or_insert(own);
-    }
+    let named = namesakes::in_topology(skeleton, roles, topology);
     let mut result: Vec<Source> = topology
         .keys()
         .iter()
-        .map(|key| match key {
-            JointKey::Role(role) => roles.joint(*role).map_or(Source::Keep, Source::Joint),
-            JointKey::Named(name) => named.get(name.as_str()).copied().unwrap_or(Source::Keep),
+        .zip(named)
+        .map(|(key, namesake)| match key {
+            JointKey::Role(role) => roles.joint(*role),
+            JointKey::Named(_) => namesake,
         })
+        .map(|joint| joint.map_or(Source::Keep, Source::Joint))
         .collect();
     let spine: Vec<u16> = (0..=u8::MAX).map_while(|i| topology.joint(Role::Spine(i))).collect();
     let neck: Vec<u16> = (0..=u8::MAX).map_while(|i| topology.joint(Role::Neck(i))).collect();

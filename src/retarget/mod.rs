@@ -10,6 +10,7 @@ mod live_content;
 mod live_maps;
 mod live_path;
 mod mirror;
+mod namesakes;
 mod root;
 mod twist;
 mod verdict;

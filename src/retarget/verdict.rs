@@ -7,6 +7,7 @@
 use glam::{DMat4, DVec3};
 use serde::{Deserialize, Serialize};
 
+use super::namesakes;
 use crate::clip::{JointTracks, RawClip, RootSource};
 use crate::rig::{Digit, RawSkeleton, ReferencePose, Role, RoleMap, Side, carrier, leg_length};
 
@@ -164,6 +165,11 @@ fn compare(source: Judged<'_>, target: Judged<'_>, from: &Film<'_>, to: &Film<'_
             }
         }
     }
+    // Whoever is no humanoid is looked at bone by bone.
+    let namesakes = match directions.spread() {
+        Some(_) => None,
+        None => namesakes::compare(source, target, &from.frames, &to.frames),
+    };
     let stances = stances(from, to, source.clip, leg_ratio);
     let (path, other) = (from.path(), to.path());
     let travels = path > 0.1 * leg(source);
@@ -180,7 +186,7 @@ fn compare(source: Judged<'_>, target: Judged<'_>, from: &Film<'_>, to: &Film<'_
         roles_mapped: target.roles.iter().filter(|(role, _)| source.roles.joint(*role).is_some()).count(),
         roles_missing: missing.map(ToString::to_string).collect(),
         reference_error_rad: reference_error(source, target),
-        limb_direction_deg: directions.spread(),
+        limb_direction_deg: directions.spread().or(namesakes.map(|(spread, _)| spread)),
         limb_roll_deg: rolls.spread(),
         root_ratio: travels.then(|| other / path),
         leg_ratio,
@@ -194,6 +200,10 @@ fn compare(source: Judged<'_>, target: Judged<'_>, from: &Film<'_>, to: &Film<'_
         reasons: Vec::new(),
     };
     grade(&mut verdict);
+    if let Some((_, share)) = namesakes.filter(|(_, share)| *share < 0.9) {
+        verdict.reasons.push(format!("{:.0} % of the target's joints have a namesake", 100.0 * share));
+        verdict.verdict = verdict.verdict.max(if share < 0.5 { Grade::Bad } else { Grade::Doubtful });
+    }
     verdict
 }
 
@@ -225,7 +235,9 @@ fn grade(verdict: &mut Verdict) {
         verdict.verdict = verdict.verdict.max(grade);
     }
     if direction.is_none() {
-        verdict.reasons.push("no limb is known of both: roles are missing".to_owned());
+        verdict
+            .reasons
+            .push("no limb is known of both: roles are missing, and no bones share their names".to_owned());
         verdict.verdict = Grade::Bad;
     } else if !verdict.roles_missing.is_empty() {
         verdict.reasons.push(format!("the source lacks {}", verdict.roles_missing.join(", ")));

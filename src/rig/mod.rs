@@ -1,6 +1,7 @@
 //! Topologies, rigs, roles, reference poses and skins.
 
 mod hang;
+pub(crate) mod namesakes;
 mod overrides;
 mod raw;
 mod reference;

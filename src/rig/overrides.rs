@@ -94,7 +94,7 @@ impl RigOverrides {
         let out: Self = serde_json::from_str(text).map_err(|error| OverrideError::Json {
             line: error.line(),
             column: error.column(),
-            reason: error.to_string(),
+            reason: crate::error::json_reason(&error),
         })?;
         for role in out.roles.values().flatten().chain(out.reference.keys()) {
             Role::from_str(role)?;

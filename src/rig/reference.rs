@@ -6,7 +6,7 @@ use glam::{DMat3, DMat4, DQuat, DVec3};
 
 use super::hang::Hang;
 use super::roll;
-use super::{RawSkeleton, Role, RoleMap, Side, topology::carrier};
+use super::{RawSkeleton, Role, RoleMap, Side, namesakes, topology::carrier};
 
 /// Model-space matrices of every joint of one skeleton in the pose that motion is measured from.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,17 +183,36 @@ impl ReferencePose {
                 same += 1;
             }
         }
-        // Fewer than legs and arms are no body.
+        let own_roles = roles.by_joint(skeleton.joints.len());
+        let mut theirs: Vec<Option<u16>> =
+            own_roles.into_iter().map(|role| role.and_then(|role| sibling_roles.joint(role))).collect();
+        // Fewer than legs and arms are no body; then it is names that count, if most bones have one.
         if same < 10 {
-            return None;
+            let namesakes = namesakes::in_skeleton(sibling, sibling_roles, skeleton, roles);
+            let mut bones = 0;
+            for (index, other) in namesakes.iter().enumerate() {
+                let Some(other) = other else { continue };
+                theirs[index] = Some(*other);
+                let parent = skeleton.parent(index).and_then(|parent| namesakes[parent]);
+                let (own, their) = (&skeleton.joints[index], &sibling.joints[usize::from(*other)]);
+                let apart = (own.rest.translation - their.rest.translation).length();
+                if parent.is_none() || parent != their.parent {
+                    continue;
+                }
+                let longest = their.rest.translation.length().max(own.rest.translation.length());
+                if apart > 0.02 * longest + 1e-4 {
+                    return None;
+                }
+                bones += 1;
+            }
+            if bones < 3 || 2 * bones < skeleton.joints.len() {
+                return None;
+            }
         }
         let rest = Self::rest(skeleton);
-        let own_roles = roles.by_joint(skeleton.joints.len());
         let mut models: Vec<DMat4> = Vec::with_capacity(skeleton.joints.len());
-        for (index, role) in own_roles.into_iter().enumerate() {
-            let known = role
-                .and_then(|role| sibling_roles.joint(role))
-                .and_then(|other| reference.models.get(usize::from(other)));
+        for (index, other) in theirs.into_iter().enumerate() {
+            let known = other.and_then(|other| reference.models.get(usize::from(other)));
             models.push(match (known, skeleton.parent(index)) {
                 (Some(model), _) => *model,
                 (None, Some(parent)) => models[parent] * rest.models[parent].inverse() * rest.models[index],

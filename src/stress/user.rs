@@ -10,7 +10,7 @@ use crate::clip::{BoundClip, ClipLibrary};
 use crate::content::rng::Rng;
 use crate::crowd::{ClipId, Crowd, CrowdConfig, Play, WorldTransform};
 use crate::error::BuildError;
-use crate::import::{self, Imported, LoadOptions, Sidecar};
+use crate::import::{Beside, Imported, LoadOptions, Warning};
 use crate::retarget::{BindSource, bind};
 use crate::rig::{ReferencePose, Rig, RigSource, Topology};
 
@@ -23,6 +23,8 @@ pub struct UserFiles {
     pub clips: Vec<PathBuf>,
     /// Contacts of clips, each naming its motion file; those beside a motion file are found without.
     pub contacts: Vec<PathBuf>,
+    /// Overrides of the character's roles and reference pose, instead of `NAME.rig.json` beside it.
+    pub overrides: Option<PathBuf>,
     /// How character and clips are read.
     pub options: LoadOptions,
 }
@@ -42,14 +44,21 @@ impl UserFiles {
         config: CrowdConfig,
     ) -> Result<(Scene, Vec<String>), StressError> {
         let mut warnings = Vec::new();
-        let target = self.load(&self.character, &mut warnings)?;
+        let mut beside = Beside::new();
+        for path in &self.contacts {
+            beside = beside.with_contacts(path)?;
+        }
+        let target = match &self.overrides {
+            Some(path) => Beside::new().with_overrides(path)?.load(&self.character, &self.options)?,
+            None => beside.load(&self.character, &self.options)?,
+        };
         if target.character.skeleton.joints.is_empty() {
             return Err(StressError::Scene {
                 what: format!("{} has no skeleton", self.character.display()),
                 right: "name a file with a skinned character",
             });
         }
-        let reference = ReferencePose::aligned(&target.character.skeleton, &target.roles);
+        let reference = target.reference_pose();
         let rig = Rig::build(&RigSource {
             character: &target.character,
             roles: &target.roles,
@@ -74,25 +83,19 @@ impl UserFiles {
             }
         };
         take(&mut crowd, &mut clips, &target, &reference, &self.character);
-        let mut more = Vec::new();
+        let mut more: Vec<String> = unreadable(&target).collect();
         for path in &self.clips {
             if path.extension().is_some_and(|extension| extension == ARCHIVE_EXTENSION) {
                 let unpacked = unpack(path, rig.topology())?;
                 clips.extend(admit(&mut crowd, unpacked.iter().cloned())?);
                 continue;
             }
-            let source = self.load(path, &mut more)?;
-            // On the same skeleton the two stand alike already, whatever pose the file rests in.
-            let own = ReferencePose::of_sibling(
-                &source.character.skeleton,
-                &source.roles,
-                &target.character.skeleton,
-                &target.roles,
-                &reference,
-            )
-            .unwrap_or_else(|| ReferencePose::aligned(&source.character.skeleton, &source.roles));
+            let source = beside.load(path, &self.options)?;
+            more.extend(unreadable(&source));
+            let own = source.reference_onto(&target.character.skeleton, &target.roles, &reference);
             take(&mut crowd, &mut clips, &source, &own, path);
         }
+        more.dedup();
         warnings.append(&mut more);
         if clips.is_empty() {
             return Err(StressError::Scene {
@@ -122,34 +125,12 @@ impl UserFiles {
         crowd.pack();
         Ok((Scene::from_crowd(crowd, terrain, handles, walkers)?, warnings))
     }
+}
 
-    /// A file with the contacts that lie beside it.
-    fn load(&self, path: &Path, warnings: &mut Vec<String>) -> Result<Imported, StressError> {
-        let mut imported = import::load_with(path, &self.options)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut sidecars: Vec<PathBuf> = std::fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.to_string_lossy().ends_with(".contacts.json"))
-            .collect();
-        sidecars.sort();
-        sidecars.extend(self.contacts.iter().cloned());
-        for path in sidecars {
-            match Sidecar::load(&path) {
-                Ok(sidecar) if sidecar.file.rsplit(['/', '\\']).next() == Some(name.as_str()) => {
-                    if let Err(error) = sidecar.apply(&mut imported) {
-                        warnings.push(format!("{}: {error}", path.display()));
-                    }
-                }
-                Ok(_) => {}
-                Err(error) => warnings.push(error.to_string()),
-            }
-        }
-        Ok(imported)
-    }
+/// Contacts that were left out.
+fn unreadable(imported: &Imported) -> impl Iterator<Item = String> {
+    let warnings = imported.report.warnings.iter();
+    warnings.filter(|warning| matches!(warning, Warning::ContactsUnreadable { .. })).map(ToString::to_string)
 }
 
 /// Clips of a crowd: the id, the duration in seconds, and whether it travels.

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use throng::rig::ReferencePose;
 
-use super::SourceFile;
+use super::collect::SourceFile;
 use super::work::{Plan, convert};
 use crate::body::{Body, Look, Pose};
 use crate::draw::Scene;
 use crate::draw::camera::View;
 use crate::draw::sheet::{Format, Sheet};
-use crate::output::{self, Failure, PICTURE};
+use crate::output::{self, Failure};
 use crate::source;
 
 /// Times of the clip that are shown.
@@ -19,12 +19,9 @@ const FORMAT: Format = Format { size: [200, 280], samples: 4 };
 
 /// Draws clip `index` of a file, each time twice: on its own skeleton, and on the target.
 pub fn draw(plan: &Plan<'_>, file: &SourceFile, index: usize, path: &Path) -> Result<(), Failure> {
-    let mut inputs = plan.sources.to_vec();
-    inputs.push(file.path.clone());
-    inputs.extend(plan.target.path().map(Path::to_owned));
-    output::refuse_inputs(path, &inputs, PICTURE)?;
-    let (clips, _) = convert(plan, file).map_err(|error| Failure::input(&file.path, error))?;
-    let (from, motions) = source::read(&file.path, &mut Vec::new())?;
+    let done = convert(plan, file).map_err(|error| Failure::input(&file.path, error))?;
+    let clips = done.clips;
+    let (from, motions) = source::of_import(done.source);
     let (Some(own), Some(baked)) = (motions.get(index), clips.get(index)) else {
         return Err(Failure::input(&file.path, "has no such clip any more"));
     };

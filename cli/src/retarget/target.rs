@@ -1,14 +1,16 @@
 //! The character that clips go onto.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use throng::clip::RawClip;
 use throng::export::{self, ExportError, ExportOptions, Original};
-use throng::import::{self, Imported};
+use throng::import::{Imported, LoadOptions, Warning};
 use throng::rig::{RawCharacter, ReferencePose, Rig, RigSource, RoleMap};
 
+use super::work;
 use crate::output::Failure;
-use crate::source;
+use crate::{files, source};
 
 /// A file, or built in.
 pub struct Target {
@@ -16,31 +18,55 @@ pub struct Target {
     pub roles: RoleMap,
     pub reference: ReferencePose,
     pub rig: Rig,
+    /// Where roles and reference pose were corrected from.
+    pub overrides: Option<PathBuf>,
     /// Of a file: its path, bytes and what was imported.
     file: Option<(PathBuf, Vec<u8>, Imported)>,
-    name: String,
+    content: Vec<u8>,
+    /// The file without its clips, once it is needed.
+    bare: OnceLock<Option<Vec<u8>>>,
+    /// What its import has converted, guessed or dropped.
+    pub warnings: Vec<String>,
 }
 
 impl Target {
-    pub fn load(name: &str) -> Result<Self, Failure> {
+    /// The character of a file or of a built-in name, corrected by overrides of that path or by those beside its file.
+    pub fn load(name: &str, overrides: Option<&Path>, options: &LoadOptions) -> Result<Self, Failure> {
+        let beside = files::beside(overrides)?;
+        let path = Path::new(name);
+        // Where there is nothing beside, the one that is named is all there is.
+        let known = beside.of(path).map_err(files::refused)?.overrides;
+        let content;
         let (character, roles, reference, soles, file) = match source::built_in(name) {
             Some(built) => {
+                content = name.as_bytes().to_vec();
                 let source = built.rig_source();
-                let (reference, soles) = (source.reference.clone(), source.soles);
-                (built.character.clone(), built.roles.clone(), reference, soles, None)
+                let (mut reference, mut roles) = (source.reference.clone(), built.roles.clone());
+                if let (Some(_), Some((file, own))) = (overrides, &known) {
+                    let skeleton = &built.character.skeleton;
+                    roles = own.roles(skeleton, &roles).map_err(|error| Failure::input(file, error))?;
+                    reference = own
+                        .reference(skeleton, &roles, &reference)
+                        .map_err(|error| Failure::input(file, error))?;
+                }
+                (built.character.clone(), roles, reference, source.soles, None)
             }
             None => {
-                let path = Path::new(name);
                 let bytes = std::fs::read(path).map_err(|error| Failure::Input {
                     path: path.to_owned(),
-                    what: error.to_string(),
+                    what: if path.is_dir() {
+                        "is a folder; one character is needed".to_owned()
+                    } else {
+                        error.to_string()
+                    },
                     hint: Some("`throng render --list` names what is built in".to_owned()),
                 })?;
-                let imported = import::load(path).map_err(|error| Failure::input(path, error.kind))?;
+                content = work::content(path).map_err(|error| Failure::input(path, error))?;
+                let imported = beside.load(path, options).map_err(files::refused)?;
                 if imported.character.skeleton.joints.is_empty() {
                     return Err(Failure::input(path, "has no skeleton"));
                 }
-                let reference = ReferencePose::aligned(&imported.character.skeleton, &imported.roles);
+                let reference = imported.reference_pose();
                 let (character, roles) = (imported.character.clone(), imported.roles.clone());
                 (character, roles, reference, [None; 2], Some((path.to_owned(), bytes, imported)))
             }
@@ -51,13 +77,20 @@ impl Target {
             reference: reference.clone(),
             soles,
         })
-        .map_err(|error| Failure::input(Path::new(name), error))?;
-        Ok(Self { character, roles, reference, rig, file, name: name.to_owned() })
+        .map_err(|error| Failure::input(path, error))?;
+        let used = known.filter(|_| overrides.is_some() || file.is_some());
+        let mut content: Vec<u8> = content;
+        content.extend(format!("{:?}", used.as_ref().map(|(_, own)| own)).into_bytes());
+        let warnings = file.iter().flat_map(|(.., imported)| &imported.report.warnings);
+        let warnings = warnings.filter(|own| !matches!(own, Warning::SpeedEstimated { .. }));
+        let warnings = warnings.map(ToString::to_string).collect();
+        let (overrides, bare) = (used.map(|(path, _)| path), OnceLock::new());
+        Ok(Self { character, roles, reference, rig, overrides, file, content, bare, warnings })
     }
 
     /// Everything that an output depends on.
     pub fn content(&self) -> &[u8] {
-        self.file.as_ref().map_or(self.name.as_bytes(), |(_, bytes, _)| bytes)
+        &self.content
     }
 
     /// Its file.
@@ -67,11 +100,16 @@ impl Target {
 
     /// A GLB with these clips: a glTF file keeps its meshes and materials.
     pub fn glb(&self, clips: &[RawClip], options: &ExportOptions) -> Result<Vec<u8>, ExportError> {
-        match &self.file {
-            Some((path, bytes, imported)) if imported.report.bvh.is_none() => {
-                export::animate(&Original { bytes, folder: path.parent(), imported }, clips, options)
-            }
-            _ => export::glb(&self.character, clips, options),
+        let Some((path, bytes, imported)) = self.file.as_ref().filter(|(.., own)| own.report.bvh.is_none())
+        else {
+            return export::glb(&self.character, clips, options);
+        };
+        // Its own clips would be read and dropped again for every file that is written.
+        let whole = Original { bytes, folder: path.parent(), imported };
+        let bare = self.bare.get_or_init(|| export::animate(&whole, &[], options).ok());
+        match bare {
+            Some(bytes) => export::animate(&Original { bytes, folder: None, imported }, clips, options),
+            None => export::animate(&whole, clips, options),
         }
     }
 }

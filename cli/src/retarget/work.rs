@@ -1,20 +1,21 @@
 //! One source file after the other, on every core.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use indicatif::ProgressBar;
-use throng::clip::RawClip;
+use throng::clip::{RawClip, RootSource};
 use throng::export::{self, ExportOptions};
-use throng::import::{self, Sidecar};
+use throng::import::{Beside, Imported, LoadOptions, Sidecar, Warning};
 use throng::retarget::{BindSource, Judged, TravelOn, Verdict, bake, fitting_keys, judge, judged_times};
-use throng::rig::{ReferencePose, Rig, RigSource};
+use throng::rig::{Rig, RigSource};
 
-use super::SourceFile;
-use super::journal::{Entry, Journal};
+use super::args::ExportFormat;
+use super::collect::SourceFile;
+use super::journal::{self, Entry, Journal, Judgement};
 use super::planted;
 use super::target::Target;
-use crate::args::ExportFormat;
 use crate::output::{self, Failure};
 
 /// What is made of every file.
@@ -25,9 +26,11 @@ pub struct Plan<'a> {
     pub format: ExportFormat,
     pub travel: TravelOn,
     pub reduce: Option<f32>,
-    pub sources: &'a [PathBuf],
-    /// Of clips in any of the sources.
-    pub contacts: &'a [Sidecar],
+    /// All files that are read, none of which may be written to; canonical.
+    pub inputs: HashSet<PathBuf>,
+    /// What lies beside sources or was named.
+    pub beside: &'a Beside,
+    pub options: LoadOptions,
 }
 
 /// Entries in the order of the files, and the workers there were. The first failure to write ends the run: nothing would
@@ -72,31 +75,29 @@ pub fn all(
 }
 
 fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<Entry, Failure> {
-    let mut entry = Entry {
-        source: file.path.to_string_lossy().into_owned(),
-        key: String::new(),
-        output: None,
-        clips: Vec::new(),
-        error: None,
-        earlier: false,
-    };
-    let bytes = match std::fs::read(&file.path) {
-        Ok(bytes) => bytes,
+    let mut entry = Entry { source: file.path.to_string_lossy().into_owned(), ..Entry::default() };
+    match key(plan, file) {
+        Ok(key) => entry.key = key,
         Err(error) => {
-            entry.error = Some(error.to_string());
+            entry.error = Some(error);
             return Ok(entry);
         }
-    };
-    entry.key = key(plan, file, &bytes);
-    if let Some(before) = journal.and_then(|journal| journal.find(&entry.source, &entry.key)) {
-        return Ok(before);
+    }
+    if let Some(before) = journal.and_then(|journal| journal.find(&entry.key)) {
+        return Ok(Entry { source: entry.source, ..before });
     }
     match convert(plan, file) {
-        Ok((clips, verdicts)) => {
-            entry.clips = verdicts;
-            if let Some(folder) = plan.output {
-                let output = write(plan, folder, file, &clips, &mut entry.error)?;
-                entry.output = output.map(|path| path.to_string_lossy().into_owned());
+        Ok(done) => {
+            let report = &done.source.report;
+            entry.overrides = report.overrides.as_ref().map(|path| path.display().to_string());
+            entry.warnings =
+                report.warnings.iter().filter(|own| of_motion(own)).map(ToString::to_string).collect();
+            if done.clips.is_empty() {
+                entry.warnings.push("has no clips; left out".to_owned());
+            }
+            entry.clips = done.judgements;
+            if let (Some(folder), Some(journal), false) = (plan.output, journal, done.clips.is_empty()) {
+                write(plan, folder, file, &done.clips, journal, &mut entry)?;
             }
         }
         Err(error) => entry.error = Some(error),
@@ -107,25 +108,78 @@ fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<
     Ok(entry)
 }
 
-/// Of all that an output is made from, the contacts beside a file included.
-fn key(plan: &Plan<'_>, file: &SourceFile, bytes: &[u8]) -> String {
-    let mut all = bytes.to_vec();
+/// Of all that an output is made from: the file and what it refers to, what lies beside it, target, options, place.
+fn key(plan: &Plan<'_>, file: &SourceFile) -> Result<String, String> {
+    let mut all = content(&file.path).map_err(|error| error.to_string())?;
     all.extend_from_slice(plan.target.content());
-    let beside = file.path.with_extension("contacts.json");
-    all.extend(std::fs::read(beside).unwrap_or_default());
-    all.extend(format!("{:?}", plan.contacts).into_bytes());
-    all.extend(format!("{:?} {:?} {:?}", plan.format, plan.travel, plan.reduce).into_bytes());
+    let found = plan.beside.of(&file.path).map_err(|error| error.to_string())?;
+    let overrides = found.overrides.map(|(_, overrides)| overrides);
+    let contacts: Vec<Sidecar> = found.contacts.into_iter().map(|(_, sidecar)| sidecar).collect();
+    all.extend(format!("{overrides:?} {contacts:?} {:?}", plan.options).into_bytes());
+    all.extend(format!("{:?} {:?} {:?} {:?}", plan.format, plan.travel, plan.reduce, file.name).into_bytes());
     all.extend_from_slice(env!("CARGO_PKG_VERSION").as_bytes());
-    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&all))
+    Ok(journal::hash(&all))
+}
+
+/// Bytes of a file and, of a glTF document, of the buffers beside it.
+pub fn content(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut all = std::fs::read(path)?;
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gltf")) {
+        let document: serde_json::Value = serde_json::from_slice(&all).unwrap_or_default();
+        let buffers = document["buffers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for uri in buffers.iter().filter_map(|buffer| buffer["uri"].as_str()) {
+            let beside = path.with_file_name(uri.replace("%20", " "));
+            all.extend(std::fs::read(beside).unwrap_or_default());
+        }
+    }
+    Ok(all)
+}
+
+/// What concerns meshes does not concern clips.
+fn of_motion(warning: &Warning) -> bool {
+    use Warning::{
+        InfluenceOutOfRange, InfluencesPruned, InverseBindCount, InverseBindsUnreadable, MeshDropped,
+        MeshWithoutJoint, MorphTargets, NegativeWeights, NoInverseBinds, NoPositions, NoWeights,
+        NotTriangles, RigidMesh, Textures, WeightlessVertices,
+    };
+    !matches!(
+        warning,
+        InfluenceOutOfRange { .. }
+            | InfluencesPruned { .. }
+            | InverseBindCount { .. }
+            | InverseBindsUnreadable { .. }
+            | MeshDropped { .. }
+            | MeshWithoutJoint { .. }
+            | MorphTargets { .. }
+            | NegativeWeights { .. }
+            | NoInverseBinds { .. }
+            | NoPositions { .. }
+            | NoWeights { .. }
+            | NotTriangles { .. }
+            | RigidMesh { .. }
+            | Textures { .. }
+            | WeightlessVertices { .. }
+            // These are told clip by clip.
+            | Warning::SpeedEstimated { .. }
+    )
+}
+
+/// A source and what has become of its clips.
+pub struct Done {
+    pub source: Imported,
+    pub clips: Vec<RawClip>,
+    pub judgements: Vec<Judgement>,
 }
 
 /// Clips of a file on the target, and how they came over. A clip that cannot be bound is an error of the file: what of
 /// it can be used would be less than it promises.
-pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<(Vec<RawClip>, Vec<Verdict>), String> {
-    let mut loaded = import::load(&file.path).map_err(|error| error.kind.to_string())?;
-    let name = file.path.file_name().map(|name| name.to_string_lossy());
-    for sidecar in plan.contacts.iter().filter(|own| own.file.rsplit(['/', '\\']).next() == name.as_deref()) {
-        sidecar.apply(&mut loaded).map_err(|refused| refused.to_string())?;
+pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<Done, String> {
+    let loaded = plan.beside.load(&file.path, &plan.options).map_err(|error| {
+        // What lies beside a file has a name of its own.
+        if error.file == file.path { error.kind.to_string() } else { error.to_string() }
+    })?;
+    if loaded.clips.is_empty() && !file.named {
+        return Ok(Done { source: loaded, clips: Vec::new(), judgements: Vec::new() });
     }
     if loaded.character.skeleton.joints.is_empty() {
         return Err("has no skeleton".to_owned());
@@ -135,8 +189,7 @@ pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<(Vec<RawClip>, Vec<
     }
     let Target { character, roles, reference, rig, .. } = plan.target;
     let (skeleton, own) = (&loaded.character.skeleton, &loaded.roles);
-    let stance = ReferencePose::of_sibling(skeleton, own, &character.skeleton, roles, reference)
-        .unwrap_or_else(|| ReferencePose::aligned(skeleton, own));
+    let stance = loaded.reference_onto(&character.skeleton, roles, reference);
     // Checked once for all clips.
     Rig::build(&RigSource {
         character: &loaded.character,
@@ -146,7 +199,7 @@ pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<(Vec<RawClip>, Vec<
     })
     .map_err(|error| error.to_string())?;
     let source = BindSource { skeleton, roles: own, reference: &stance };
-    let (mut clips, mut verdicts) = (Vec::new(), Vec::new());
+    let (mut clips, mut judgements) = (Vec::new(), Vec::new());
     for clip in &loaded.clips {
         let keys = fitting_keys(source, clip, rig).map_err(|error| error.to_string())?;
         let baked = bake(&keys, &character.skeleton, rig, plan.travel).map_err(|error| error.to_string())?;
@@ -155,46 +208,60 @@ pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<(Vec<RawClip>, Vec<
         let mut verdict = judge(from, to);
         let film = planted::film(rig, &keys, &judged_times(clip)).map_err(|error| error.to_string())?;
         verdict.after(from, to, film);
-        verdicts.push(verdict);
+        judgements.push(judgement(&loaded, clip, verdict));
         clips.push(baked);
     }
-    Ok((clips, verdicts))
+    Ok(Done { source: loaded, clips, judgements })
 }
 
-/// The first file written, if any; what cannot be told in the format is the entry's error.
+/// With the ground speed of a cycle on the spot, and where it is from.
+fn judgement(source: &Imported, clip: &RawClip, verdict: Verdict) -> Judgement {
+    let estimated = source
+        .report
+        .warnings
+        .iter()
+        .any(|own| matches!(own, Warning::SpeedEstimated { clip: name, .. } if *name == clip.name));
+    let (speed, from) = match clip.root {
+        RootSource::InPlace { speed } if estimated => (Some(speed), Some("estimated")),
+        RootSource::InPlace { speed } if speed != 0.0 => (Some(speed), Some("contacts")),
+        _ => (None, None),
+    };
+    Judgement { verdict, ground_speed_m_s: speed, ground_speed_from: from.map(str::to_owned) }
+}
+
+/// Writes the files of a source; what cannot be told in the format is the entry's error.
 fn write(
     plan: &Plan<'_>,
     folder: &Path,
     file: &SourceFile,
     clips: &[RawClip],
-    error: &mut Option<String>,
-) -> Result<Option<PathBuf>, Failure> {
+    journal: &Journal,
+    entry: &mut Entry,
+) -> Result<(), Failure> {
     let options = ExportOptions { reduce: plan.reduce };
-    let mut inputs = plan.sources.to_vec();
-    inputs.push(file.path.clone());
-    inputs.extend(plan.target.path().map(Path::to_owned));
     let mut outputs: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     let base = folder.join(&file.name);
     match plan.format {
         ExportFormat::Glb => match plan.target.glb(clips, &options) {
             Ok(bytes) => outputs.push((ending(&base, "glb"), bytes)),
-            Err(refused) => *error = Some(refused.to_string()),
+            Err(refused) => entry.error = Some(refused.to_string()),
         },
         ExportFormat::Bvh => {
-            let mut taken = std::collections::BTreeMap::<String, usize>::new();
+            let mut taken = HashSet::new();
             for clip in clips {
-                let mut name: String =
+                let word: String =
                     clip.name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
                 // Two names that are the same as file names.
-                let count = taken.entry(name.to_lowercase()).or_default();
-                *count += 1;
-                if *count > 1 {
-                    name = format!("{name}-{count}");
+                let mut name = word.clone();
+                let mut count = 1;
+                while !taken.insert(name.to_lowercase()) {
+                    count += 1;
+                    name = format!("{word}-{count}");
                 }
                 let path = if clips.len() == 1 { base.clone() } else { base.join(name) };
                 match export::bvh::write(&plan.target.character.skeleton, clip, 60.0) {
                     Ok(text) => outputs.push((ending(&path, "bvh"), text.into_bytes())),
-                    Err(refused) => *error = Some(refused.to_string()),
+                    Err(refused) => entry.error = Some(refused.to_string()),
                 }
             }
         }
@@ -204,16 +271,19 @@ fn write(
         ExportFormat::Bvh => output::BVH,
     };
     for (path, bytes) in &outputs {
-        output::refuse_inputs(path, &inputs, kind)?;
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| Failure::Output {
-                path: parent.to_owned(),
-                what: format!("cannot be made: {error}"),
-            })?;
+        if std::fs::canonicalize(path).is_ok_and(|path| plan.inputs.contains(&path)) {
+            let what = format!("{} is an input; it will not be overwritten", path.display());
+            return Err(Failure::usage(what, "choose another folder with -o"));
         }
-        output::write_whole(path, bytes)?;
+        let near: Vec<PathBuf> = [Some(file.path.as_path()), plan.target.path()]
+            .into_iter()
+            .flatten()
+            .map(Path::to_owned)
+            .collect();
+        output::refuse_inputs(path, &near, kind)?;
+        entry.outputs.push(journal.write(path, bytes)?);
     }
-    Ok(outputs.into_iter().next().map(|(path, _)| path))
+    Ok(())
 }
 
 /// With an ending added, whatever dots the name has.

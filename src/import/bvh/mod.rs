@@ -33,8 +33,10 @@ pub use self::error::{BvhError, BvhProblem};
 pub use self::hierarchy::{BvhJoint, Channel, EndSite};
 pub use self::reader::BvhReader;
 use super::report::Warnings;
-use super::{ImportError, ImportReport, Imported, Plan, Refusal, Units, Warning, finish};
-use crate::rig::RawCharacter;
+use super::{
+    Beside, Format, ImportError, ImportReport, Imported, LoadOptions, Plan, Refusal, Units, Warning, finish,
+};
+use crate::rig::{RawCharacter, RigOverrides};
 
 /// What position channels mean for a joint that has an OFFSET as well. Exporters disagree, and the format does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,15 +133,20 @@ pub fn load(path: impl AsRef<Path>) -> Result<Imported, ImportError> {
 /// # Errors
 /// As [`load`].
 pub fn load_with(path: impl AsRef<Path>, options: &BvhOptions) -> Result<Imported, ImportError> {
-    let path = path.as_ref();
-    let refuse = |kind| ImportError { file: path.to_owned(), kind };
-    let file = File::open(path).map_err(|error| refuse(error.into()))?;
+    let options = LoadOptions { bvh: *options, ..LoadOptions::default() };
+    Beside::new().load_as(path.as_ref(), Format::Bvh, &options)
+}
+
+/// A file alone, with what its user knows better.
+pub(super) fn read_file(
+    path: &Path,
+    options: &BvhOptions,
+    overrides: Option<&RigOverrides>,
+) -> Result<Imported, Refusal> {
+    let file = File::open(path)?;
     let bytes = file.metadata().ok().map(|data| usize::try_from(data.len()).unwrap_or(usize::MAX));
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let reader = BufReader::with_capacity(1 << 16, file);
-    let mut imported = read_sized(reader, bytes, name, options).map_err(refuse)?;
-    super::sidecar::apply_beside(path, &mut imported)?;
-    Ok(imported)
+    read_sized(BufReader::with_capacity(1 << 16, file), bytes, name, options, overrides)
 }
 
 /// Reads a file's bytes.
@@ -147,7 +154,7 @@ pub fn load_with(path: impl AsRef<Path>, options: &BvhOptions) -> Result<Importe
 /// # Errors
 /// As [`load`].
 pub fn load_bytes(bytes: &[u8], options: &BvhOptions) -> Result<Imported, ImportError> {
-    read_sized(bytes, Some(bytes.len()), String::new(), options)
+    read_sized(bytes, Some(bytes.len()), String::new(), options, None)
         .map_err(|kind| ImportError { file: PathBuf::from("<bytes>"), kind })
 }
 
@@ -156,7 +163,7 @@ pub fn load_bytes(bytes: &[u8], options: &BvhOptions) -> Result<Imported, Import
 /// # Errors
 /// [`Refusal`] without a file name.
 pub fn read(reader: impl BufRead, name: &str, options: &BvhOptions) -> Result<Imported, Refusal> {
-    read_sized(reader, None, name.to_owned(), options)
+    read_sized(reader, None, name.to_owned(), options, None)
 }
 
 fn read_sized(
@@ -164,6 +171,7 @@ fn read_sized(
     bytes: Option<usize>,
     name: String,
     options: &BvhOptions,
+    overrides: Option<&RigOverrides>,
 ) -> Result<Imported, Refusal> {
     let mut warnings = Warnings::default();
     let mut reader = BvhReader::with(reader, options.lenient)?;
@@ -196,7 +204,7 @@ fn read_sized(
     }
     let calibration = curves.frame_zero_stands_apart(&hierarchy.joints);
     let curves = curves.positioned(&hierarchy.joints, added);
-    let (skeleton, rest_frame) = rest::skeleton(options.rest, &hierarchy.joints, &curves);
+    let (skeleton, rest_frame) = rest::skeleton(options.rest, &hierarchy.joints, &curves, overrides);
     if let (Some(frame), BvhRest::Auto) = (rest_frame, options.rest) {
         warnings.push(Warning::RestFromFrame { frame });
     }
@@ -227,6 +235,7 @@ fn read_sized(
         units: options.unit.map_or(Units::Guessed, Units::Given),
         axes: options.axes,
         stand: true,
+        overrides,
         ..Plan::default()
     };
     finish(character, clips, report, warnings, plan)

@@ -5,13 +5,18 @@ use glam::{DVec3, Mat4, Quat, Vec3};
 use super::BvhRest;
 use super::convert::Curves;
 use super::hierarchy::BvhJoint;
-use crate::rig::{RawJoint, RawSkeleton, Role, RoleMap, Side, Transform, roles_from_names};
+use crate::rig::{RawJoint, RawSkeleton, RigOverrides, Role, RoleMap, Side, Transform, roles_from_names};
 
 /// Frames that are tried.
 const SAMPLES: usize = 31;
 
 /// The skeleton in its rest pose, file units and axes, and the frame that the pose is from; `None`: angles zero.
-pub(super) fn skeleton(asked: BvhRest, joints: &[BvhJoint], curves: &Curves) -> (RawSkeleton, Option<usize>) {
+pub(super) fn skeleton(
+    asked: BvhRest,
+    joints: &[BvhJoint],
+    curves: &Curves,
+    overrides: Option<&RigOverrides>,
+) -> (RawSkeleton, Option<usize>) {
     let mut skeleton = RawSkeleton {
         joints: joints
             .iter()
@@ -27,7 +32,11 @@ pub(super) fn skeleton(asked: BvhRest, joints: &[BvhJoint], curves: &Curves) -> 
         (BvhRest::Offsets, _) | (_, None) => None,
         (BvhRest::Frame(frame), Some(last)) => Some(frame.min(last)),
         (BvhRest::Auto, Some(last)) => {
-            let roles = roles_from_names(&skeleton).map;
+            let mut roles = roles_from_names(&skeleton).map;
+            // What is wrong with them is told later, where all else is known.
+            if let Some(Ok(given)) = overrides.map(|overrides| overrides.roles(&skeleton, &roles)) {
+                roles = given;
+            }
             if upright(&skeleton, &roles) != Some(false) {
                 None
             } else {

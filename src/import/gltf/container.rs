@@ -232,7 +232,7 @@ pub(super) fn parse(json: &[u8], budget: &mut Budget) -> Result<Document, Refusa
 }
 
 fn refuse_json(error: &serde_json::Error) -> Refusal {
-    Refusal::Json { line: error.line(), column: error.column(), reason: error.to_string() }
+    Refusal::Json { line: error.line(), column: error.column(), reason: crate::error::json_reason(error) }
 }
 
 fn check_version(asset: &json::Asset) -> Result<(), Refusal> {

@@ -23,8 +23,10 @@ use self::buffers::Buffers;
 use self::container::Document;
 use self::tree::{Selection, Tree};
 use super::report::Warnings;
-use super::{ImportError, ImportReport, Imported, Plan, Refusal, Warning, finish, vrm};
-use crate::rig::{RawCharacter, RawSkin};
+use super::{
+    Beside, Format, ImportError, ImportReport, Imported, LoadOptions, Plan, Refusal, Warning, finish, vrm,
+};
+use crate::rig::{RawCharacter, RawSkin, RigOverrides};
 
 /// What an import may let pass.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,18 +49,24 @@ pub fn load(path: impl AsRef<Path>) -> Result<Imported, ImportError> {
 /// # Errors
 /// As [`load`].
 pub fn load_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let path = path.as_ref();
-    let refuse = |kind| ImportError { file: path.to_owned(), kind };
-    let bytes = std::fs::read(path).map_err(|error| refuse(error.into()))?;
+    let options = LoadOptions { gltf: *options, ..LoadOptions::default() };
+    Beside::new().load_as(path.as_ref(), Format::Gltf, &options)
+}
+
+/// A file alone, with what its user knows better.
+pub(super) fn read_file(
+    path: &Path,
+    options: &ImportOptions,
+    overrides: Option<&RigOverrides>,
+) -> Result<Imported, Refusal> {
+    let bytes = std::fs::read(path)?;
     let base = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
         None => Path::new("."),
     };
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut imported = read(&bytes, Some(base), name, options).map_err(refuse)?;
-    super::sidecar::apply_beside(path, &mut imported)?;
-    Ok(imported)
+    read(&bytes, Some(base), name, options, overrides)
 }
 
 /// Reads a file's bytes; `base_dir` is the folder that relative URIs may lead into, `None` allows none.
@@ -78,7 +86,7 @@ pub fn load_bytes_with(
     base_dir: Option<&Path>,
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
-    read(bytes, base_dir, String::new(), options)
+    read(bytes, base_dir, String::new(), options, None)
         .map_err(|kind| ImportError { file: PathBuf::from("<bytes>"), kind })
 }
 
@@ -87,6 +95,7 @@ fn read(
     base_dir: Option<&Path>,
     name: String,
     options: &ImportOptions,
+    overrides: Option<&RigOverrides>,
 ) -> Result<Imported, Refusal> {
     let mut warnings = Warnings::default();
     let parts = container::split(bytes)?;
@@ -133,7 +142,7 @@ fn read(
         let (forward, up) = ("-Z".to_owned(), "+Y".to_owned());
         warnings.push(Warning::AxesTurned { degrees: 180.0, forward, up });
     }
-    finish(character, clips, report, warnings, Plan { vrm, axes, ..Plan::default() })
+    finish(character, clips, report, warnings, Plan { vrm, axes, overrides, ..Plan::default() })
 }
 
 /// Without a skin, nodes without a mesh are the skeleton; but if beside meshes there are only lone ones, they are lamps

@@ -1,0 +1,239 @@
+//! `retarget` when it is stopped, started twice, or given what it cannot use.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::{data, stderr, stdout, throng};
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("text")
+}
+
+/// Files with clips of many names.
+fn sources(folder: &Path, count: usize) {
+    use throng::content::{self, BodyPlan, ClipKind, RigKind};
+    fs::create_dir_all(folder).expect("made");
+    let body = content::character(RigKind::Biped, &BodyPlan::child());
+    let clip = content::clip(ClipKind::Walk, &body);
+    let bytes = throng::export::glb(&body.character, &[clip], &Default::default()).expect("writes");
+    for at in 0..count {
+        fs::write(folder.join(format!("clip{at:02}.glb")), &bytes).expect("written");
+    }
+}
+
+/// Every file of a folder and below, but journals.
+fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("named").to_string_lossy().into_owned();
+        if path.is_dir() {
+            all.extend(content(&path).into_iter().map(|(own, bytes)| (format!("{name}/{own}"), bytes)));
+        } else if !name.ends_with(".journal") {
+            all.insert(name, fs::read(&path).expect("reads"));
+        }
+    }
+    all
+}
+
+fn start(from: &Path, to: &Path, more: &[&str]) -> std::process::Child {
+    Command::new(env!("CARGO_BIN_EXE_throng"))
+        .args(["retarget", "--json", text(from), "--onto", "deform", "-o", text(to), "--threads", "1"])
+        .args(more)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs")
+}
+
+fn journal(to: &Path) -> usize {
+    let text = fs::read_to_string(to.join("retarget.journal")).unwrap_or_default();
+    text.lines().filter(|line| line.ends_with('}')).count()
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_whole_files_and_the_next_one_finishes_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to, right) =
+        (folder.path().join("from"), folder.path().join("to"), folder.path().join("right"));
+    sources(&from, 12);
+    assert!(start(&from, &right, &[]).wait().expect("ends").success());
+    let right = content(&right);
+    assert_eq!(right.len(), 12);
+    let mut kills = 0;
+    loop {
+        let before = journal(&to);
+        let mut run = start(&from, &to, &[]);
+        let begin = Instant::now();
+        while run.try_wait().expect("asked").is_none() {
+            if journal(&to) > before + 1 || begin.elapsed() > Duration::from_secs(60) {
+                // On Unix this cannot be caught.
+                let _ = run.kill();
+                kills += 1;
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let done = run.wait().expect("ends");
+        for (name, bytes) in content(&to).iter().filter(|(name, _)| !name.contains(".parts/")) {
+            assert_eq!(right.get(name), Some(bytes), "{name} is whole after {kills} kills");
+        }
+        if done.success() {
+            break;
+        }
+        assert!(kills < 30, "it does not come to an end");
+    }
+    assert_eq!(content(&to), right, "nothing is left over");
+    println!("killed {kills} times");
+}
+
+#[test]
+fn two_runs_on_one_folder_share_it_by_shards_and_never_one_shard() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 8);
+    let runs: Vec<_> =
+        ["1/2", "2/2"].map(|shard| start(&from, &to, &["--shard", shard])).into_iter().collect();
+    for run in runs {
+        let output = run.wait_with_output().expect("ends");
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    assert_eq!(content(&to).len(), 8);
+    // Somebody is at it: the file is held as a run holds it.
+    let held = fs::OpenOptions::new().append(true).open(to.join("retarget-1-of-2.journal")).expect("there");
+    held.lock().expect("locks");
+    let output = start(&from, &to, &["--shard", "1/2"]).wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another run"), "{}", stderr(&output));
+    drop(held);
+    let output = start(&from, &to, &["--shard", "1/2"]).wait_with_output().expect("ends");
+    assert!(output.status.success());
+}
+
+#[test]
+fn what_cannot_be_used_is_said_with_its_reason_and_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 1);
+    let clip = from.join("clip00.glb");
+    let code = |arguments: &[&str]| {
+        let output = throng(arguments);
+        (output.status.code().expect("a code"), stderr(&output))
+    };
+    for (arguments, want, word) in [
+        (vec!["check", text(&clip)], 2, "DST"),
+        (vec!["check", text(&clip), "nobody"], 3, "nobody"),
+        (vec!["check", "nothing.bvh", "biped"], 3, "nothing.bvh"),
+        (vec!["check", text(&clip), text(&from)], 3, "folder"),
+        (vec!["check", text(&clip), "biped", "--source-overrides", "none.json"], 3, "none.json"),
+        (vec!["check", text(&clip), "biped", "--contacts", "none.json"], 3, "none.json"),
+        (vec!["check", text(&clip), "biped", "--bvh-unit", "0"], 2, "metres"),
+        (vec!["retarget", text(&clip), "--onto", "biped"], 2, "--output"),
+        (vec!["retarget", text(&clip), "--onto", "biped", "-o", text(&from)], 2, "input"),
+        (vec!["retarget", text(&from), "--onto", "biped", "-o", text(&from)], 2, "overwritten"),
+        (vec!["retarget", text(&clip), "--onto", "biped", "-o", text(&clip)], 4, "clip00"),
+    ] {
+        let (have, said) = code(&arguments);
+        assert_eq!(have, want, "{arguments:?}: {said}");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+    assert!(!to.exists());
+}
+
+#[test]
+fn files_without_clips_are_passed_over_in_folders_and_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 2);
+    let body =
+        throng::content::character(throng::content::RigKind::Deform, &throng::content::BodyPlan::adult());
+    let mesh = throng::export::glb(&body.character, &[], &Default::default()).expect("writes");
+    fs::write(from.join("mesh.glb"), mesh).expect("written");
+    fs::write(from.join("notes.txt"), "no motion").expect("written");
+    let output = start(&from, &to, &[]).wait_with_output().expect("ends");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("mesh.glb: has no clips"), "{}", stderr(&output));
+    assert!(!to.join("mesh.glb").exists());
+    let rows: Value = serde_json::from_str(&stdout(&output)).expect("nothing but JSON on stdout");
+    assert_eq!(rows.as_array().expect("an array").len(), 2);
+    let output = start(&from.join("mesh.glb"), &to, &[]).wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("has no clips"), "{}", stderr(&output));
+}
+
+#[test]
+fn overrides_beside_a_source_are_used_and_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = folder.path().join("from");
+    sources(&from, 1);
+    let clip = from.join("clip00.glb");
+    fs::write(from.join("clip00.rig.json"), r#"{ "reference": { "left.forearm": { "roll_deg": 30 } } }"#)
+        .expect("written");
+    let output = throng(&["check", "--json", text(&clip), "biped"]);
+    let rows: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert!(rows[0]["overrides"].as_str().expect("told").ends_with("clip00.rig.json"), "{rows}");
+    let output = throng(&["inspect", text(&clip)]);
+    assert!(stdout(&output).contains("clip00.rig.json"));
+    fs::write(from.join("clip00.rig.json"), "{ \"roles\": {\n \"x\": 1 } }").expect("written");
+    for arguments in [
+        vec!["inspect", text(&clip)],
+        vec!["render", "--character", text(&clip), "-o", "never.png"],
+        vec!["stress", "--character", text(&clip), "--characters", "1", "--seconds", "0.1"],
+        vec!["check", "deform", "biped"],
+        vec!["check", text(&clip), text(&clip)],
+    ] {
+        let output = throng(&arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        if arguments[1] != "deform" {
+            assert!(stderr(&output).contains("clip00.rig.json: line 2"), "{}", stderr(&output));
+        }
+    }
+    // Those that are named count instead.
+    let good = folder.path().join("good.json");
+    fs::write(&good, "{}").expect("written");
+    let good = text(&good);
+    let output = throng(&["check", text(&clip), "biped", "--source-overrides", good]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(throng(&["inspect", text(&clip), "--overrides", good]).status.success());
+}
+
+#[test]
+fn ground_speeds_are_told_with_where_they_are_from() {
+    let Some(file) = data("gltf/ual/human-base-animations.glb") else { return };
+    let Some(contacts) = data("contacts/ual.Walk_Loop.contacts.json") else { return };
+    let output = throng(&["check", "--json", text(&file), "biped", "--contacts", text(&contacts)]);
+    let rows: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let of = |clip: &str| {
+        let row = rows.as_array().expect("an array").iter().find(|row| row["clip"] == clip).expect("there");
+        (row["ground_speed_m_s"].as_f64(), row["ground_speed_from"].as_str())
+    };
+    let (speed, from) = of("Walk_Loop");
+    assert!((speed.expect("a speed") - 1.1076).abs() < 1e-3 && from == Some("contacts"));
+    let (speed, from) = of("Walk_Formal_Loop");
+    assert!((speed.expect("a speed") - 1.068).abs() < 0.1 && from == Some("estimated"));
+    assert_eq!(of("Sword_Attack"), (None, None));
+}
+
+#[test]
+fn damaged_vrm_targets_say_what_is_wrong_with_them() {
+    let Some(motion) = data("vrm/canonical_walk.vrma") else { return };
+    for (name, word) in [
+        ("duplicate_humanoid_bone", "human bone"),
+        ("missing_spring_collider_group", "collider group 5"),
+        ("oob_expression_morph", "morph target 7"),
+        ("out_of_range_joints", "joints that the skin does not have"),
+        ("nonfinite_transform", "line 1, column"),
+        ("dangling_texture_index", "no skeleton"),
+    ] {
+        let Some(file) = data(&format!("invalid/vrm/{name}.vrm")) else { return };
+        let output = throng(&["check", text(&motion), text(&file)]);
+        assert!(stderr(&output).contains(word), "{name}: {}", stderr(&output));
+        assert_ne!(output.status.code(), Some(0), "{name}");
+    }
+}

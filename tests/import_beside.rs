@@ -1,0 +1,220 @@
+//! Files beside a file: contacts by name or by what they say, overrides of roles and reference pose.
+
+use std::fs;
+use std::path::Path;
+
+use glam::DVec3;
+use throng::clip::RootSource;
+use throng::content::{self, BodyPlan, ClipKind, RigKind};
+use throng::import::{self, Beside, LoadOptions, Refusal, Warning};
+use throng::rig::{OverrideError, ReferencePose, Role, Side};
+
+#[path = "support/import_data.rs"]
+#[allow(dead_code)]
+mod import_data;
+
+/// A folder of its own for one test.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("throng-beside-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("made");
+        Self(folder)
+    }
+
+    fn put(&self, name: &str, content: impl AsRef<[u8]>) -> std::path::PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, content).expect("written");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn character() -> Vec<u8> {
+    let body = content::character(RigKind::Biped, &BodyPlan::adult());
+    let clips = [content::clip(ClipKind::Walk, &body), content::clip(ClipKind::Idle, &body)];
+    throng::export::glb(&body.character, &clips, &Default::default()).expect("writes")
+}
+
+fn contacts(file: &str, clip: &str, kind: &str, speed: f32) -> String {
+    let foot = r#"[{ "part": "ball", "t0": 0.1, "t1": 0.4 }]"#;
+    format!(
+        r#"{{ "file": "{file}", "clip": "{clip}", "kind": "{kind}", "unit_scale": 1.0, "root_speed_m_s": {speed},
+            "parts": {{ "left": {{}}, "right": {{}} }}, "feet": {{ "left": {foot}, "right": {foot} }} }}"#
+    )
+}
+
+fn marked(path: &Path) -> Vec<bool> {
+    let imported = import::load(path).expect("loads");
+    imported.clips.iter().map(|clip| clip.contacts.is_some()).collect()
+}
+
+#[test]
+fn contacts_apply_by_the_files_name_or_by_the_one_that_they_tell() {
+    let folder = Folder::new("contacts");
+    let (hero, other) = (folder.put("hero.glb", character()), folder.put("other.glb", character()));
+    assert_eq!(marked(&hero), [false, false]);
+    // Another name, and a list of clips of several files.
+    let walk = contacts("motions/hero.glb", "walk", "travelling", 1.2);
+    let idle = contacts("elsewhere\\\\other.glb", "idle", "stationary", 0.0);
+    folder.put("pack.walks.contacts.json", format!("[{walk}, {idle}]"));
+    assert_eq!((marked(&hero), marked(&other)), (vec![true, false], vec![false, true]));
+    // Its own counts before all that name it.
+    folder.put("hero.contacts.json", contacts("whatever.glb", "idle", "stationary", 0.0));
+    assert_eq!((marked(&hero), marked(&other)), (vec![false, true], vec![false, true]));
+    // One of a clip that is not there is a slip.
+    let path = folder.put("hero.contacts.json", contacts("hero.glb", "swim", "travelling", 1.0));
+    let refused = import::load(&hero).expect_err("no such clip");
+    assert_eq!(refused.file, path);
+    assert!(matches!(refused.kind, Refusal::Sidecar(_)), "{refused}");
+    // One that cannot be read is told of, and whose it is nobody knows.
+    folder.put("strange.contacts.json", "{ }");
+    let other = import::load(&other).expect("loads");
+    assert!(matches!(&other.report.warnings[..], [.., Warning::ContactsUnreadable { .. }]));
+    assert!(other.clips[1].contacts.is_some());
+}
+
+#[test]
+fn contacts_from_elsewhere_come_last_and_folders_are_read_once() {
+    let folder = Folder::new("elsewhere");
+    let hero = folder.put("hero.glb", character());
+    let given = folder.put("given.json", contacts("hero.glb", "walk", "in_place", 1.5));
+    folder.put("hero.contacts.json", contacts("hero.glb", "walk", "in_place", 1.25));
+    let root = |beside: &Beside| {
+        let imported = beside.load(&hero, &LoadOptions::default()).expect("loads");
+        assert!(!imported.report.warnings.iter().any(|own| matches!(own, Warning::SpeedEstimated { .. })));
+        imported.clips[0].root
+    };
+    assert_eq!(root(&Beside::new()), RootSource::InPlace { speed: 1.25 });
+    let beside = Beside::new().with_contacts(&given).expect("reads");
+    assert_eq!(root(&beside), RootSource::InPlace { speed: 1.5 });
+    // What was looked through is known: a file that comes later is not met by the same object.
+    let other = folder.put("other.glb", character());
+    let seen = beside.of(&other).expect("reads").contacts.len();
+    folder.put("late.contacts.json", contacts("other.glb", "walk", "travelling", 1.0));
+    assert_eq!((seen, beside.of(&other).expect("reads").contacts.len()), (0, 0));
+    assert_eq!(Beside::new().of(&other).expect("reads").contacts.len(), 1);
+}
+
+/// Sidecars say how fast the cycles of the data are; the estimate must come near without them.
+#[test]
+fn cycles_on_the_spot_get_the_median_speed_of_their_stance_feet() {
+    let Some(data) = import_data::data_dir() else { return };
+    for (file, clip, sidecar) in [
+        ("gltf/ual/human-base-animations.glb", "Walk_Loop", "ual.Walk_Loop"),
+        ("gltf/ual/human-base-animations.glb", "Walk_Formal_Loop", "ual.Walk_Formal_Loop"),
+        ("gltf/ual/human-base-animations.glb", "Jog_Fwd_Loop", "ual.Jog_Fwd_Loop"),
+        ("gltf/kaykit/Med_MovementBasic.glb", "Rig_Medium|Running_A", "kaykit.Running_A"),
+    ] {
+        let speed = |beside: &Beside| {
+            let imported = beside.load(data.join(file), &LoadOptions::default()).expect("loads");
+            let told =
+                |own: &Warning| matches!(own, Warning::SpeedEstimated { clip: name, .. } if name == clip);
+            let root = imported.clips.iter().find(|own| own.name == clip).expect("there").root;
+            let RootSource::InPlace { speed } = root else { panic!("{clip}: {root:?}") };
+            (speed, imported.report.warnings.iter().any(told))
+        };
+        let (estimate, told) = speed(&Beside::new());
+        let path = data.join(format!("contacts/{sidecar}.contacts.json"));
+        let (right, still_told) = speed(&Beside::new().with_contacts(path).expect("reads"));
+        println!("{clip}: {estimate} m/s estimated, {right} by its sidecar");
+        assert!(told && !still_told, "{clip}");
+        assert!((estimate / right - 1.0).abs() < 0.15, "{clip}: {estimate}, not {right}");
+    }
+}
+
+#[test]
+fn overrides_beside_a_model_correct_roles_and_reference_pose() {
+    let folder = Folder::new("overrides");
+    let hero = folder.put("hero.glb", character());
+    let before = import::load(&hero).expect("loads");
+    assert!(before.reference.is_none() && before.report.overrides.is_none());
+    let hand = before.roles.joint(Role::Hand(Side::Left)).expect("a hand");
+    let name = &before.character.skeleton.joints[usize::from(hand)].name;
+    let text = format!(
+        r#"{{ "roles": {{ "{name}": null }},
+             "reference": {{ "left.upper_arm": {{ "direction": [1, -1, 0] }} }} }}"#
+    );
+    let path = folder.put("hero.rig.json", text);
+    let after = import::load(&hero).expect("loads");
+    assert_eq!(after.report.overrides.as_deref(), Some(path.as_path()));
+    assert_eq!(after.roles.joint(Role::Hand(Side::Left)), None);
+    assert!(!after.report.roles.findings.iter().any(|own| own.role == Role::Hand(Side::Left)));
+    let arm = |pose: &ReferencePose| {
+        let at = |role| pose.position(usize::from(after.roles.joint(role).expect("there")));
+        (at(Role::Forearm(Side::Left)) - at(Role::UpperArm(Side::Left))).normalize()
+    };
+    let want = DVec3::new(1.0, -1.0, 0.0).normalize();
+    assert!((arm(&after.reference_pose()) - want).length() < 1e-6);
+    assert!((arm(&before.reference_pose()) - want).length() > 0.5);
+    // The character itself is as it was.
+    assert_eq!(after.character, before.character);
+    // A target's pose does not take the place of what somebody has given.
+    let pose = before.reference_pose();
+    let onto = after.reference_onto(&before.character.skeleton, &before.roles, &pose);
+    assert!((arm(&onto) - want).length() < 1e-6);
+    // Those from elsewhere count instead.
+    let given =
+        folder.put("given.json", r#"{ "reference": { "left.upper_arm": { "direction": [1, 1, 0] } } }"#);
+    let beside = Beside::new().with_overrides(&given).expect("reads");
+    let given = beside.load(&hero, &LoadOptions::default()).expect("loads");
+    assert!(given.roles.joint(Role::Hand(Side::Left)).is_some());
+    assert!((arm(&given.reference_pose()) - DVec3::new(1.0, 1.0, 0.0).normalize()).length() < 1e-6);
+}
+
+#[test]
+fn wrong_overrides_are_told_with_their_file_and_place() {
+    let folder = Folder::new("wrong");
+    let hero = folder.put("hero.glb", character());
+    let refused = |text: &str| {
+        let path = folder.put("hero.rig.json", text);
+        let error = import::load(&hero).expect_err(text);
+        assert_eq!(error.file, path, "{text}");
+        println!("{error}");
+        match error.kind {
+            Refusal::Overrides(error) => error,
+            other => panic!("{text}: {other}"),
+        }
+    };
+    let json = refused("{\n  \"roles\": { \"a\": 3 }\n}");
+    assert!(matches!(json, OverrideError::Json { line: 2, column: 19, .. }), "{json:?}");
+    assert!(!json.to_string().contains("at line"), "the place is told once: {json}");
+    assert!(matches!(refused(r#"{ "rolls": {} }"#), OverrideError::Json { .. }));
+    assert!(matches!(refused(r#"{ "roles": { "nobody": "hips" } }"#), OverrideError::Joint(_)));
+    assert!(matches!(refused(r#"{ "roles": { "nobody": "left.wing" } }"#), OverrideError::Role(_)));
+    assert!(matches!(refused(r#"{ "reference": { "neck.9": {} } }"#), OverrideError::Absent(_)));
+    let zero = r#"{ "reference": { "left.thigh": { "direction": [0, 0, 0] } } }"#;
+    assert!(matches!(refused(zero), OverrideError::Value { .. }));
+}
+
+/// Names that say nothing: with roles from beside it, units and facing are found as if it had spoken.
+#[test]
+fn a_file_whose_names_say_nothing_is_understood_by_its_overrides() {
+    let folder = Folder::new("dumb");
+    let body = content::character(RigKind::Biped, &BodyPlan::adult());
+    let mut dumb = body.character.clone();
+    for (at, joint) in dumb.skeleton.joints.iter_mut().enumerate() {
+        joint.name = format!("b{at}");
+    }
+    // No legs to stand by: shape alone cannot tell this one.
+    let walk = content::clip(ClipKind::Walk, &body);
+    let text = throng::export::bvh::write(&dumb.skeleton, &walk, 30.0).expect("writes");
+    let path = folder.put("dumb.bvh", text);
+    let roles: Vec<String> =
+        body.roles.iter().map(|(role, joint)| format!(r#""b{joint}": "{role}""#)).collect();
+    folder.put("dumb.rig.json", format!(r#"{{ "roles": {{ {} }} }}"#, roles.join(", ")));
+    let imported = import::load(&path).expect("loads");
+    assert_eq!(imported.roles.len(), body.roles.len());
+    for (role, joint) in body.roles.iter() {
+        let at = imported.roles.joint(role).expect("given");
+        assert_eq!(imported.character.skeleton.joints[usize::from(at)].name, format!("b{joint}"), "{role}");
+    }
+    assert!((imported.report.conversion.scale - 0.01).abs() < 1e-6);
+}
