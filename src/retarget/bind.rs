@@ -55,12 +55,21 @@ pub fn bind(source: BindSource<'_>, clip: &RawClip, rig: &Rig) -> Result<BoundCl
 /// # Errors
 /// If the clip is not valid for the source skeleton.
 pub fn fitting_keys(source: BindSource<'_>, clip: &RawClip, rig: &Rig) -> Result<MotionKeys, BuildError> {
+    finest(|rate| motion_keys(source, clip, rig, rate), rig, TOLERANCE)
+}
+
+/// Keys at 30 or 60 per second, so that no more than `tolerance` leg lengths are lost half way between them.
+pub(super) fn finest(
+    make: impl Fn(f64) -> Result<MotionKeys, BuildError>,
+    rig: &Rig,
+    tolerance: f64,
+) -> Result<MotionKeys, BuildError> {
     let mut rate = KEY_RATE;
-    let mut keys = motion_keys(source, clip, rig, rate)?;
+    let mut keys = make(rate)?;
     while rate < MAX_RATE {
-        let finer = motion_keys(source, clip, rig, 2.0 * rate)?;
+        let finer = make(2.0 * rate)?;
         let doubled = 2 * (keys.pelvis.len() - 1) == finer.pelvis.len() - 1;
-        if doubled && error_between(&keys, &finer, rig) <= TOLERANCE {
+        if doubled && error_between(&keys, &finer, rig) <= tolerance {
             break;
         }
         (keys, rate) = (finer, 2.0 * rate);
@@ -160,10 +169,7 @@ pub fn motion_keys(
     }
 
     let time = |key: usize| if held { 0.0 } else { (key as f64 * step) as f32 };
-    let reference_back: Vec<DQuat> =
-        (0..skeleton.joints.len()).map(|joint| reference.rotation(joint).inverse()).collect();
-    let poses: Vec<ModelPose> =
-        (0..count).map(|key| ModelPose::at(skeleton, &reference_back, clip, time(key))).collect();
+    let poses = source_poses(source, clip, (0..count).map(|key| f64::from(time(key))));
 
     let carrier = usize::from(carrier(skeleton, roles));
     let hips = roles.joint(Role::Hips).map_or(carrier, usize::from);
@@ -320,11 +326,23 @@ fn contact_rows(
     rows
 }
 
+/// Poses of the source at times of its clip, seconds.
+pub(super) fn source_poses(
+    source: BindSource<'_>,
+    clip: &RawClip,
+    times: impl Iterator<Item = f64>,
+) -> Vec<ModelPose> {
+    let BindSource { skeleton, reference, .. } = source;
+    let back: Vec<DQuat> =
+        (0..skeleton.joints.len()).map(|joint| reference.rotation(joint).inverse()).collect();
+    times.map(|time| ModelPose::at(skeleton, &back, clip, time as f32)).collect()
+}
+
 /// One pose of the source in model space.
-struct ModelPose {
-    positions: Vec<DVec3>,
+pub(super) struct ModelPose {
+    pub positions: Vec<DVec3>,
     /// Model-space rotation since the reference pose.
-    since_reference: Vec<DQuat>,
+    pub since_reference: Vec<DQuat>,
 }
 
 impl ModelPose {

@@ -1,5 +1,6 @@
 //! Topologies, rigs, roles, reference poses and skins.
 
+mod grips;
 mod hang;
 pub(crate) mod namesakes;
 mod overrides;
@@ -15,6 +16,7 @@ mod skeleton;
 mod skin;
 mod topology;
 
+pub use grips::Grip;
 pub use overrides::{Adjustment, OverrideError, RigOverrides};
 pub use raw::{MAX_INFLUENCES, RawCharacter, RawJoint, RawMesh, RawSkeleton, RawSkin, Transform};
 pub use reference::ReferencePose;
@@ -22,8 +24,8 @@ pub use role_confirm::{DoubtReason, RoleDoubt};
 pub use role_geometry::roles_from_geometry;
 pub use role_names::{Confidence, RoleFinding, RoleProposal, RoleReport, propose_roles, roles_from_names};
 pub use roles::{Digit, Limb, Role, RoleMap, Side};
-pub(crate) use skeleton::leg_length;
 pub use skeleton::{Rig, RigSource, Sole};
+pub(crate) use skeleton::{estimate_sole, leg_length};
 pub use skin::{Skin, SkinEntry};
 pub(crate) use topology::carrier;
 pub use topology::{JointKey, Leg, MAX_FEET, NO_PARENT, Topology};

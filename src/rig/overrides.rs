@@ -1,9 +1,11 @@
-//! What a user knows better: roles by joint name and adjustments of the reference pose, as a JSON file beside the model.
+//! What a user knows better: roles by joint name, adjustments of the reference pose, and what hands hold, as a JSON file
+//! beside the model.
 //!
 //! ```json
 //! {
 //!   "roles": { "Bone.017": "left.forearm", "prop_socket": null },
-//!   "reference": { "left.upper_arm": { "roll_deg": 20.0 }, "right.hand": { "direction": [-1, -0.1, 0] } }
+//!   "reference": { "left.upper_arm": { "roll_deg": 20.0 }, "right.hand": { "direction": [-1, -0.1, 0] } },
+//!   "grips": [{ "clip": "Spear_Idle", "first": "right", "start": 0.0, "end": 1.5 }]
 //! }
 //! ```
 //!
@@ -17,7 +19,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::hang::Hang;
-use super::{Digit, Limb, RawSkeleton, ReferencePose, Role, RoleMap, Side};
+use super::{Digit, Grip, Limb, RawSkeleton, ReferencePose, Role, RoleMap, Side};
 
 /// Why overrides cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -82,6 +84,8 @@ pub struct RigOverrides {
     pub roles: BTreeMap<String, Option<String>>,
     /// By role. Applied from the hips outwards.
     pub reference: BTreeMap<String, Adjustment>,
+    /// What both hands hold in clips of this body, for bodies that they go onto.
+    pub grips: Vec<Grip>,
 }
 
 impl RigOverrides {

@@ -5,7 +5,8 @@ use std::fmt;
 use crate::error::BuildError;
 
 /// Side of the body, the character's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Side {
     /// +X when facing +Z.
     Left,

@@ -102,7 +102,10 @@ impl Rig {
         let mut soles = Vec::new();
         for leg in topology.legs() {
             let given = source.soles[if leg.side == Side::Left { 0 } else { 1 }];
-            let sole = given.unwrap_or_else(|| estimate_sole(&positions, leg.foot, leg.toe));
+            let sole = given.unwrap_or_else(|| {
+                let at = |joint: u16| positions[usize::from(joint)];
+                estimate_sole(at(leg.foot), leg.toe.map(at))
+            });
             if let Some(&value) = sole
                 .heel
                 .iter()
@@ -194,9 +197,8 @@ pub(crate) fn leg_length(skeleton: &RawSkeleton, roles: &RoleMap, reference: &Re
 
 /// Ball below the toe joint, heel a quarter of the foot behind the ankle, both on the ground plane of the
 /// reference pose, or just under the lower joint where the rig does not stand on it.
-fn estimate_sole(positions: &[DVec3], foot: u16, toe: Option<u16>) -> Sole {
-    let ankle = positions[usize::from(foot)];
-    let ball = toe.map_or(ankle + DVec3::new(0.0, -ankle.y, 0.12), |toe| positions[usize::from(toe)]);
+pub(crate) fn estimate_sole(ankle: DVec3, toe: Option<DVec3>) -> Sole {
+    let ball = toe.unwrap_or(ankle + DVec3::new(0.0, -ankle.y, 0.12));
     let length = DVec3::new(ball.x - ankle.x, 0.0, ball.z - ankle.z).length().max(1e-3);
     let low = ankle.y.min(ball.y);
     let ground = if low > -0.1 * length && low < 1.2 * length { 0.0 } else { low - 0.1 * length };

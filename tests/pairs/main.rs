@@ -1,6 +1,7 @@
 //! Pair test: clips of many sources on every humanoid of the data, judged by joint positions alone.
 
 mod body;
+mod contacts;
 #[path = "../support/import_data.rs"]
 #[allow(dead_code)]
 mod data;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use throng::retarget::TravelOn;
+use throng::retarget::{ContactMode, TravelOn};
 
 use crate::files::FileArgs;
 
@@ -38,6 +38,28 @@ impl TravelName {
     }
 }
 
+/// Which contacts hold feet on the ground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FeetName {
+    /// Authored ones; of clips without any, those that are detected.
+    Solve,
+    /// Authored ones only.
+    Authored,
+    /// None: feet go where proportions take them.
+    Off,
+}
+
+impl FeetName {
+    /// The library's name for it.
+    pub fn kind(self) -> ContactMode {
+        match self {
+            Self::Solve => ContactMode::Solve,
+            Self::Authored => ContactMode::Authored,
+            Self::Off => ContactMode::Off,
+        }
+    }
+}
+
 /// Options of `retarget`.
 #[derive(Debug, Args)]
 pub struct RetargetArgs {
@@ -59,6 +81,9 @@ pub struct RetargetArgs {
     /// Which joint carries the travel over the ground.
     #[arg(long, value_enum, default_value_t = TravelName::Root)]
     pub travel: TravelName,
+    /// Which contacts hold feet on the ground.
+    #[arg(long, value_enum, default_value_t = FeetName::Solve)]
+    pub feet: FeetName,
     /// Leave out keys that a line between their neighbours gives to within so many radians or metres.
     #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
     pub reduce: Option<f32>,
@@ -91,6 +116,9 @@ pub struct CheckArgs {
     /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub contacts: Vec<PathBuf>,
+    /// Which contacts hold feet on the ground.
+    #[arg(long, value_enum, default_value_t = FeetName::Solve)]
+    pub feet: FeetName,
     /// Picture of source and target side by side, of the clip that came over worst.
     #[arg(long, value_name = "OUT.png")]
     pub picture: Option<PathBuf>,

@@ -12,7 +12,6 @@ pub mod args;
 mod collect;
 mod journal;
 mod picture;
-mod planted;
 mod report;
 mod target;
 mod work;
@@ -51,6 +50,7 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
         output: Some(&options.output),
         format: options.format,
         travel: options.travel.kind(),
+        feet: options.feet.kind(),
         reduce: options.reduce,
         inputs,
         beside: &beside,
@@ -72,6 +72,7 @@ pub fn check(options: &CheckArgs, json: bool) -> Result<(), Failure> {
         output: None,
         format: ExportFormat::Glb,
         travel: TravelOn::Root,
+        feet: options.feet.kind(),
         reduce: None,
         inputs: inputs(&files, &target),
         beside: &beside,

@@ -8,13 +8,14 @@ use indicatif::ProgressBar;
 use throng::clip::{RawClip, RootSource};
 use throng::export::{self, ExportOptions};
 use throng::import::{Beside, Imported, LoadOptions, Sidecar, Warning};
-use throng::retarget::{BindSource, Judged, TravelOn, Verdict, bake, fitting_keys, judge, judged_times};
+use throng::retarget::{
+    BindSource, ContactMode, RetargetOptions, RetargetTarget, TravelOn, Verdict, retarget,
+};
 use throng::rig::{Rig, RigSource};
 
 use super::args::ExportFormat;
 use super::collect::SourceFile;
 use super::journal::{self, Entry, Journal, Judgement};
-use super::planted;
 use super::target::Target;
 use crate::output::{self, Failure};
 
@@ -25,6 +26,7 @@ pub struct Plan<'a> {
     pub output: Option<&'a Path>,
     pub format: ExportFormat,
     pub travel: TravelOn,
+    pub feet: ContactMode,
     pub reduce: Option<f32>,
     /// All files that are read, none of which may be written to; canonical.
     pub inputs: HashSet<PathBuf>,
@@ -116,7 +118,10 @@ fn key(plan: &Plan<'_>, file: &SourceFile) -> Result<String, String> {
     let overrides = found.overrides.map(|(_, overrides)| overrides);
     let contacts: Vec<Sidecar> = found.contacts.into_iter().map(|(_, sidecar)| sidecar).collect();
     all.extend(format!("{overrides:?} {contacts:?} {:?}", plan.options).into_bytes());
-    all.extend(format!("{:?} {:?} {:?} {:?}", plan.format, plan.travel, plan.reduce, file.name).into_bytes());
+    all.extend(
+        format!("{:?} {:?} {:?} {:?} {:?}", plan.format, plan.travel, plan.feet, plan.reduce, file.name)
+            .into_bytes(),
+    );
     all.extend_from_slice(env!("CARGO_PKG_VERSION").as_bytes());
     Ok(journal::hash(&all))
 }
@@ -199,17 +204,15 @@ pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<Done, String> {
     })
     .map_err(|error| error.to_string())?;
     let source = BindSource { skeleton, roles: own, reference: &stance };
+    let found = plan.beside.of(&file.path).map_err(|error| error.to_string())?;
+    let grips = found.overrides.map(|(_, overrides)| overrides.grips).unwrap_or_default();
+    let onto = RetargetTarget { skeleton: &character.skeleton, roles, reference, rig };
+    let options = RetargetOptions { contacts: plan.feet, travel: plan.travel, grips };
     let (mut clips, mut judgements) = (Vec::new(), Vec::new());
     for clip in &loaded.clips {
-        let keys = fitting_keys(source, clip, rig).map_err(|error| error.to_string())?;
-        let baked = bake(&keys, &character.skeleton, rig, plan.travel).map_err(|error| error.to_string())?;
-        let from = Judged { skeleton, roles: own, reference: &stance, clip };
-        let to = Judged { skeleton: &character.skeleton, roles, reference, clip: &baked };
-        let mut verdict = judge(from, to);
-        let film = planted::film(rig, &keys, &judged_times(clip)).map_err(|error| error.to_string())?;
-        verdict.after(from, to, film);
-        judgements.push(judgement(&loaded, clip, verdict));
-        clips.push(baked);
+        let done = retarget(source, clip, onto, &options).map_err(|error| error.to_string())?;
+        judgements.push(judgement(&loaded, clip, done.verdict));
+        clips.push(done.clip);
     }
     Ok(Done { source: loaded, clips, judgements })
 }
