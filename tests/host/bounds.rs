@@ -152,3 +152,36 @@ fn whoever_follows_a_stream_is_in_its_box() {
     assert_eq!(crowd.stream_report().followed, 1);
     assert!(before.contains(&crowd.posed_bounds(handle, &[]).unwrap()));
 }
+
+/// Where the pose is at hand, the box is around it; where the root goes along, nobody is far aside of it.
+#[test]
+fn boxes_of_followers_are_as_finite_as_what_is_known() {
+    let mut crowd = Crowd::new(CrowdConfig { transitions: 1.0, ..CrowdConfig::default() });
+    let body = &three(&mut crowd)[0];
+    let handle = crowd.spawn(body.rig, 0, WorldTransform::IDENTITY, &[Play::new(body.clips[0])]).unwrap();
+    let (reference, skeleton) = (body.built.reference(), &body.built.character.skeleton);
+    let source = BindSource { skeleton, roles: &body.built.roles, reference: &reference };
+    let map = std::sync::Arc::new(LiveMap::build(source, &rig(&body.built)).unwrap());
+    let rotations = vec![[0.0, 0.0, 0.0, 1.0]; skeleton.joints.len()];
+    let ground = FlatGround::default();
+    frame(&mut crowd, 0.02);
+    let far = StreamPose { rotations: &rotations, position: [30.0, 2.0, -40.0], contacts: None };
+    let stream = |root| Stream { id: StreamId(0), map: std::sync::Arc::clone(&map), root };
+    crowd.transition_to_stream(handle, &stream(StreamRoot::InPose), 0.3).unwrap();
+    let follow = |crowd: &mut Crowd| {
+        let bounds = crowd.bounds_with(handle, &[far]).unwrap();
+        assert!((0..3).all(|k| bounds.max[k] - bounds.min[k] < 100.0));
+        crowd.frame(Frame { streams: &[far], ..Frame::new(0.02, &ground) }, &Serial).unwrap();
+        assert!(bounds.contains(&crowd.posed_bounds(handle, &[]).unwrap()));
+    };
+    (0..25).for_each(|_| follow(&mut crowd));
+    // And back to where the root is.
+    crowd.transition_to(handle, &[Play::new(body.clips[0])], 0.3).unwrap();
+    (0..25).for_each(|_| follow(&mut crowd));
+    let near = crowd.bounds(handle).unwrap();
+    assert!(near.max[0] - near.min[0] < 10.0, "nothing is left of the way");
+    crowd.set_stream(handle, &stream(StreamRoot::Travel)).unwrap();
+    let column = crowd.bounds(handle).unwrap();
+    assert!(column.max[0] - column.min[0] < 20.0 && column.max[1] > 1e8);
+    follow(&mut crowd);
+}
