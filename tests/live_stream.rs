@@ -651,17 +651,17 @@ fn follower(root: StreamRoot, place: WorldTransform) -> (Crowd, Handle, Body, Ar
 #[test]
 fn who_follows_a_stream_is_who_did_when_the_snapshot_was_made() {
     let (mut crowd, handle, body, map) = follower(StreamRoot::InPose, WorldTransform::IDENTITY);
-    let other =
-        crowd.spawn(crowd.body(handle).expect("alive").0, 0, WorldTransform::IDENTITY, &[]).expect("spawn");
+    let (rig, _) = crowd.body(handle).expect("alive");
+    let other = crowd.spawn(rig, 0, WorldTransform::IDENTITY, &[]).expect("spawn");
     let snapshot = crowd.snapshot();
     crowd.clear_stream(handle).expect("alive");
     follow(&mut crowd, other, 0, &map, StreamRoot::InPose);
     crowd.restore(&snapshot).expect("restored");
     assert!(crowd.stream(other).expect("alive").is_none());
     assert!(Arc::ptr_eq(&crowd.stream(handle).expect("alive").expect("follows").map, &map));
-    let pose = body.pose(&mut Rng::new(4), 0.2);
-    let poses = [StreamPose { rotations: &pose, position: body.hips(), contacts: None }];
-    crowd.frame(air(&poses), &Serial).expect("frame");
+    let pose = [body.pose(&mut Rng::new(4), 0.2)];
+    let streams = streams(&pose, &[body.hips()]);
+    crowd.frame(air(&streams), &Serial).expect("frame");
     assert_eq!(crowd.stream_report().followed, 1);
 }
 
@@ -681,21 +681,19 @@ fn a_map_that_nobody_follows_is_let_go() {
     assert!(before.upgrade().is_none());
 }
 
-/// A millimetre a frame, a kilometre from the origin, where single precision tells 0.06 mm.
 #[test]
 fn small_steps_of_a_stream_far_away_are_not_lost() {
     let place = WorldTransform { position: [1000.0, 0.0, -3000.0], ..WorldTransform::IDENTITY };
     let (mut crowd, handle, body, _) = follower(StreamRoot::Travel, place);
     let pose = body.pose(&mut Rng::new(1), 0.0);
     let (steps, step) = (4000, 0.001f32);
-    let mut position = body.hips();
-    let start = position;
+    let (mut position, start) = (body.hips(), body.hips());
     for _ in 0..=steps {
         let poses = [StreamPose { rotations: &pose, position, contacts: None }];
         crowd.frame(air(&poses), &Serial).expect("frame");
         position[0] += step;
     }
-    // Source and rig are one body. Its own position is rounded, too.
+    // Source and rig are one body, whose own position is rounded to 0.06 mm, too.
     let way = f64::from(position[0] - step - start[0]);
     let moved = f64::from(crowd.transform(handle).expect("alive").position[0]) - 1000.0;
     assert!((moved - way).abs() < 2e-4, "{moved} m, not {way}");
