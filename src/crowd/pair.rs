@@ -287,7 +287,7 @@ mod tests {
         let (mut period, mut phase) = (1u8, 0u8);
         for number in 0..20_000u32 {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            if (random >> 8) % 9 == 0 {
+            if (random >> 8).is_multiple_of(9) {
                 period = 1 << ((random >> 16) % 4);
                 phase = (random >> 20) as u8 % period;
             }
