@@ -99,7 +99,11 @@ fn show_table(entries: &[Entry]) {
             number(clip.root_ratio, 3),
             number(Some(clip.leg_ratio), 3),
             number(clip.pelvis_height_ratio, 3),
-            number(clip.stance_slide_mm_p99, 1),
+            // Of what is written.
+            number(
+                clip.after_contacts.map_or(clip.stance_slide_mm_p99, |after| after.stance_slide_mm_p99),
+                1,
+            ),
             clip.flips.to_string(),
             speed,
             match clip.verdict {
