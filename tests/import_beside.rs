@@ -103,6 +103,58 @@ fn contacts_from_elsewhere_come_last_and_folders_are_read_once() {
     assert_eq!(Beside::new().of(&other).expect("reads").contacts.len(), 1);
 }
 
+#[test]
+fn contacts_that_make_no_sense_are_refused_with_their_file_and_place() {
+    let folder = Folder::new("senseless");
+    let hero = folder.put("hero.glb", character());
+    let right = contacts("hero.glb", "walk", "in_place", 1.5);
+    let second = r#"{ "part": "heel", "t0": 0.5, "t1": 0.2, "wraps": true }"#;
+    let right = right.replacen("0.4 }", &format!("0.4 }}, {second}"), 1);
+    let path = folder.put("hero.contacts.json", &right);
+    let imported = import::load(&hero).expect("a contact over the end of a loop is one");
+    let heel = imported.clips[0].contacts.as_ref().expect("some").feet[0].heel[0];
+    assert!(heel.end < heel.start, "{heel:?}");
+    for (from, to, words) in [
+        (r#", "wraps": true"#, "", ["feet.left[1]", "wraps"]),
+        (r#""t0": 0.1"#, r#""t0": 0.41"#, ["feet.left[0]", "t0 0.41 is after t1 0.4"]),
+        (r#""t0": 0.1"#, r#""t0": -1e39"#, ["feet.left[0]", "not within"]),
+        (r#""t1": 0.2"#, r#""t1": 1.1e6"#, ["feet.left[1]", "not within"]),
+        (r#""part": "heel""#, r#""part": "toe""#, ["feet.left[1]", "\"toe\""]),
+        (r#""unit_scale": 1.0"#, r#""unit_scale": 0"#, ["clip \"walk\"", "unit_scale 0"]),
+        (r#""unit_scale": 1.0"#, r#""unit_scale": -0.01"#, ["clip \"walk\"", "unit_scale -0.01"]),
+        (r#""unit_scale": 1.0"#, r#""unit_scale": 1e39"#, ["clip \"walk\"", "unit_scale inf"]),
+        (r#""root_speed_m_s": 1.5"#, r#""root_speed_m_s": 101"#, ["root_speed_m_s 101", "100 m/s"]),
+        (r#""root_speed_m_s": 1.5"#, r#""root_speed_m_s": -1e39"#, ["root_speed_m_s -inf", "100 m/s"]),
+        (r#""kind": "in_place""#, r#""kind": "inplace""#, ["clip \"walk\"", "kind \"inplace\""]),
+    ] {
+        assert!(right.contains(from), "{from}");
+        let text = right.replacen(from, to, 1);
+        folder.put("hero.contacts.json", &text);
+        let refused = import::load(&hero).expect_err(&text);
+        assert_eq!(refused.file, path);
+        assert!(matches!(refused.kind, Refusal::Sidecar(_)), "{refused}");
+        let said = refused.to_string();
+        assert!(words.iter().all(|word| said.contains(word)), "{to}: {said}");
+    }
+    // What is not known may be left open.
+    for key in [r#""unit_scale": 1.0"#, r#""root_speed_m_s": 1.5"#] {
+        let open = format!("{} null", &key[..=key.find(':').expect("a key")]);
+        folder.put("hero.contacts.json", right.replacen(key, &open, 1));
+        import::load(&hero).expect("loads");
+    }
+}
+
+#[test]
+fn all_contacts_of_the_data_are_sound() {
+    let Some(data) = import_data::data_dir() else { return };
+    let mut count = 0;
+    for entry in fs::read_dir(data.join("contacts")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        count += import::Sidecar::load_all(&path).unwrap_or_else(|error| panic!("{error}")).len();
+    }
+    assert_eq!(count, 25);
+}
+
 /// Sidecars say how fast the cycles of the data are; the estimate must come near without them.
 #[test]
 fn cycles_on_the_spot_get_the_median_speed_of_their_stance_feet() {

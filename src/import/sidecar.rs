@@ -92,6 +92,9 @@ struct Contact {
     part: String,
     t0: f32,
     t1: f32,
+    /// Over the end of the loop: `t1` is that of the next round.
+    #[serde(default)]
+    wraps: bool,
 }
 
 fn refuse(path: &Path, kind: Refusal) -> ImportError {
@@ -162,38 +165,30 @@ impl Sidecar {
     }
 
     fn new(file: File) -> Result<Self, Refusal> {
-        let foot = |parts: Parts, contacts: Vec<Contact>| -> Result<FootMarks, Refusal> {
-            let mark = |part: Part| {
-                let offset = Vec3::from_array(part.offset_local_m);
-                if !(offset.is_finite() && part.low_level_m.is_finite()) {
-                    return Err(Refusal::Sidecar(format!("a mark in {:?} is not finite", part.joint)));
-                }
-                Ok(Mark { joint: part.joint, offset, low_level: part.low_level_m })
-            };
-            let [ball, heel] = [parts.ball, parts.heel].map(|part| part.map(mark).transpose());
-            let mut foot = FootMarks { ball: ball?, heel: heel?, ..FootMarks::default() };
-            for contact in contacts {
-                if !(contact.t0.is_finite() && contact.t1.is_finite()) {
-                    return Err(Refusal::Sidecar("a contact time is not finite".to_owned()));
-                }
-                let interval = Interval { start: contact.t0, end: contact.t1 };
-                match contact.part.as_str() {
-                    "ball" => foot.ball_down.push(interval),
-                    "heel" => foot.heel_down.push(interval),
-                    part => {
-                        return Err(Refusal::Sidecar(format!(
-                            "part {part:?} is neither \"ball\" nor \"heel\""
-                        )));
-                    }
-                }
+        let [left, right] =
+            [("left", file.parts.left, file.feet.left), ("right", file.parts.right, file.feet.right)]
+                .map(|(side, parts, contacts)| foot(&file.clip, side, parts, contacts));
+        let wrong = |what: String| Err(Refusal::Sidecar(format!("clip {:?}: {what}", file.clip)));
+        let in_place = match file.kind.as_str() {
+            "in_place" | "stationary" => true,
+            "travelling" => false,
+            kind => {
+                return wrong(format!(
+                    "kind {kind:?} is neither \"travelling\" nor \"in_place\" nor \"stationary\""
+                ));
             }
-            Ok(foot)
         };
+        if let Some(scale) = file.unit_scale.filter(|scale| !(scale.is_finite() && *scale > 0.0)) {
+            return wrong(format!("unit_scale {scale} is no size of a unit in metres"));
+        }
+        if let Some(speed) = file.root_speed_m_s.filter(|speed| !(-FASTEST..=FASTEST).contains(speed)) {
+            return wrong(format!("root_speed_m_s {speed} is not within {FASTEST} m/s"));
+        }
         Ok(Self {
-            in_place: matches!(file.kind.as_str(), "in_place" | "stationary"),
+            in_place,
             metres: file.unit_scale.is_some(),
-            root_speed: file.root_speed_m_s.filter(|speed| speed.is_finite()),
-            feet: [foot(file.parts.left, file.feet.left)?, foot(file.parts.right, file.feet.right)?],
+            root_speed: file.root_speed_m_s,
+            feet: [left?, right?],
             ball_is_ankle: file.ball_is_ankle,
             file: file.file,
             clip: file.clip,
@@ -238,4 +233,42 @@ impl Sidecar {
         }
         Ok(())
     }
+}
+
+/// Nobody walks faster, metres per second.
+const FASTEST: f32 = 100.0;
+/// No motion is longer, and none starts later on its clock, seconds.
+const LONGEST: f32 = 1e6;
+
+/// Marks and contacts of one side.
+fn foot(clip: &str, side: &str, parts: Parts, contacts: Vec<Contact>) -> Result<FootMarks, Refusal> {
+    let wrong = |what: String| Refusal::Sidecar(format!("clip {clip:?}: {what}"));
+    let mark = |name: &str, part: Part| {
+        let offset = Vec3::from_array(part.offset_local_m);
+        if !(offset.is_finite() && part.low_level_m.is_finite()) {
+            return Err(wrong(format!("parts.{side}.{name}: a mark in {:?} is not finite", part.joint)));
+        }
+        Ok(Mark { joint: part.joint, offset, low_level: part.low_level_m })
+    };
+    let [ball, heel] = [("ball", parts.ball), ("heel", parts.heel)]
+        .map(|(name, part)| part.map(|part| mark(name, part)).transpose());
+    let mut foot = FootMarks { ball: ball?, heel: heel?, ..FootMarks::default() };
+    for (at, Contact { part, t0, t1, wraps }) in contacts.into_iter().enumerate() {
+        let place = format!("feet.{side}[{at}]");
+        if let Some(time) = [t0, t1].into_iter().find(|time| !(-LONGEST..=LONGEST).contains(time)) {
+            return Err(wrong(format!("{place}: contact time {time} is not within {LONGEST} s")));
+        }
+        if t0 > t1 && !wraps {
+            return Err(wrong(format!(
+                "{place}: t0 {t0} is after t1 {t1}; a contact over the end of a loop says \"wraps\": true"
+            )));
+        }
+        let interval = Interval { start: t0, end: t1 };
+        match part.as_str() {
+            "ball" => foot.ball_down.push(interval),
+            "heel" => foot.heel_down.push(interval),
+            part => return Err(wrong(format!("{place}: part {part:?} is neither \"ball\" nor \"heel\""))),
+        }
+    }
+    Ok(foot)
 }
