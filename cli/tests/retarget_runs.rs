@@ -54,7 +54,7 @@ fn start(from: &Path, to: &Path, more: &[&str]) -> std::process::Child {
 
 fn journal(to: &Path) -> usize {
     let text = fs::read_to_string(to.join("retarget.journal")).unwrap_or_default();
-    text.lines().filter(|line| line.ends_with('}')).count()
+    text.lines().filter(|line| line.contains("\"key\"") && line.ends_with('}')).count()
 }
 
 #[test]
@@ -237,4 +237,109 @@ fn damaged_vrm_targets_say_what_is_wrong_with_them() {
         assert!(stderr(&output).contains(word), "{name}: {}", stderr(&output));
         assert!(usable || output.status.code() == Some(3), "{name}: {:?}", output.status.code());
     }
+}
+
+/// Exit code and stderr of a run onto a built-in character.
+fn run(from: &Path, to: &Path, more: &[&str]) -> (Option<i32>, String) {
+    let output = start(from, to, more).wait_with_output().expect("ends");
+    (output.status.code(), stderr(&output))
+}
+
+#[test]
+fn files_that_no_run_has_made_are_never_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 3);
+    fs::create_dir_all(&to).expect("made");
+    // A whole GLB, and something else: both are somebody's.
+    let (mine, own) = (to.join("clip00.glb"), to.join("clip01.glb"));
+    fs::copy(from.join("clip00.glb"), &mine).expect("copied");
+    fs::write(&own, "a letter").expect("written");
+    let before = (fs::read(&mine).expect("reads"), fs::read(&own).expect("reads"));
+    for _ in 0..2 {
+        let (code, said) = run(&from, &to, &[]);
+        assert_eq!(code, Some(1), "{said}");
+        assert_eq!(said.matches("was not made by this command").count(), 2, "{said}");
+        assert_eq!((fs::read(&mine).expect("reads"), fs::read(&own).expect("reads")), before);
+        assert!(to.join("clip02.glb").exists(), "what is bad costs only itself");
+    }
+    fs::remove_file(&mine).expect("removed");
+    fs::remove_file(&own).expect("removed");
+    let (code, said) = run(&from, &to, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    // Own outputs are redone: with other options, and where somebody has changed them.
+    let made = fs::read(&mine).expect("reads");
+    fs::write(&mine, [made.as_slice(), b"more"].concat()).expect("written");
+    assert_eq!(run(&from, &to, &[]).0, Some(0));
+    assert_eq!(fs::read(&mine).expect("reads"), made);
+    let (code, said) = run(&from, &to, &["--travel", "hips"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_ne!(fs::read(&mine).expect("reads"), made);
+}
+
+#[test]
+fn an_output_of_another_source_is_not_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (one, two, to) = (folder.path().join("n1"), folder.path().join("n2"), folder.path().join("to"));
+    sources(&one, 1);
+    sources(&two, 1);
+    let (first, second, made) = (one.join("clip00.glb"), two.join("clip00.glb"), to.join("clip00.glb"));
+    // The same motion of another body: else it would be done already.
+    let body =
+        throng::content::character(throng::content::RigKind::Biped, &throng::content::BodyPlan::adult());
+    let clip = throng::content::clip(throng::content::ClipKind::Run, &body);
+    let other = throng::export::glb(&body.character, &[clip], &Default::default()).expect("writes");
+    fs::write(&second, other).expect("written");
+    let (code, said) = run(&first, &to, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let before = fs::read(&made).expect("reads");
+    for _ in 0..2 {
+        let (code, said) = run(&second, &to, &[]);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(&format!("is what {} became", text(&first))), "{said}");
+        assert_eq!(fs::read(&made).expect("reads"), before);
+    }
+    // The same source, spelt otherwise, is no other one.
+    let (code, said) = run(&one.join("../n1/clip00.glb"), &to, &["--travel", "none"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_ne!(fs::read(&made).expect("reads"), before);
+    // Of both together each has its own.
+    let all = folder.path().join("all");
+    let (code, said) = run(&first, &all, &[text(&second)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(content(&all).len(), 2);
+}
+
+#[test]
+fn a_folder_that_is_named_like_the_one_for_half_files_keeps_what_is_in_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 1);
+    let parts = to.join("retarget.parts");
+    fs::create_dir_all(parts.join("below")).expect("made");
+    let half = parts.join(format!("{:032x}-ThreadId(2).part", 5));
+    for path in [&parts.join("list.txt"), &parts.join("engine.part"), &parts.join("below/more.txt"), &half] {
+        fs::write(path, "text").expect("written");
+    }
+    let (code, said) = run(&from, &to, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let left: Vec<String> = content(&parts).into_keys().collect();
+    assert_eq!(left, ["below/more.txt", "engine.part", "list.txt"]);
+    assert!(to.join("clip00.glb").exists());
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = folder.path().join("from");
+    sources(&from, 2);
+    let list = || {
+        let names = fs::read_dir(&from).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = list();
+    let (code, said) = run(&from.join("clip00.glb"), &from, &[]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("is an input"), "{said}");
+    assert_eq!(list(), before);
 }

@@ -40,11 +40,6 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
     unmatched(&beside, &all);
     let inputs = inputs(&all, &target);
     let files = shard(all, options.shard);
-    std::fs::create_dir_all(&options.output).map_err(|error| Failure::Output {
-        path: options.output.clone(),
-        what: format!("cannot be made: {error}"),
-    })?;
-    let journal = Journal::open(&options.output, options.shard)?;
     let plan = Plan {
         target: &target,
         output: Some(&options.output),
@@ -56,6 +51,13 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
         beside: &beside,
         options: load,
     };
+    // A run that is refused leaves nothing behind.
+    work::keep_inputs(&plan, &options.output, &files)?;
+    std::fs::create_dir_all(&options.output).map_err(|error| Failure::Output {
+        path: options.output.clone(),
+        what: format!("cannot be made: {error}"),
+    })?;
+    let journal = Journal::open(&options.output, options.shard)?;
     let entries = run(&plan, &files, Some(&journal), options.threads.into(), json)?;
     finish(&entries)
 }

@@ -77,7 +77,11 @@ pub fn all(
 }
 
 fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<Entry, Failure> {
-    let mut entry = Entry { source: file.path.to_string_lossy().into_owned(), ..Entry::default() };
+    let mut entry = Entry {
+        source: file.path.to_string_lossy().into_owned(),
+        place: journal::place(&file.path),
+        ..Entry::default()
+    };
     match key(plan, file) {
         Ok(key) => entry.key = key,
         Err(error) => {
@@ -86,7 +90,7 @@ fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<
         }
     }
     if let Some(before) = journal.and_then(|journal| journal.find(&entry.key)) {
-        return Ok(Entry { source: entry.source, ..before });
+        return Ok(Entry { source: entry.source, place: entry.place, ..before });
     }
     match convert(plan, file) {
         Ok(done) => {
@@ -273,11 +277,15 @@ fn write(
         ExportFormat::Glb => output::GLB,
         ExportFormat::Bvh => output::BVH,
     };
+    let paths: Vec<&Path> = outputs.iter().map(|(path, _)| path.as_path()).collect();
+    for path in &paths {
+        keep_input(path, &plan.inputs)?;
+    }
+    if let Err(refused) = journal.claim(&paths, entry)? {
+        entry.error = Some(refused);
+        return Ok(());
+    }
     for (path, bytes) in &outputs {
-        if std::fs::canonicalize(path).is_ok_and(|path| plan.inputs.contains(&path)) {
-            let what = format!("{} is an input; it will not be overwritten", path.display());
-            return Err(Failure::usage(what, "choose another folder with -o"));
-        }
         let near: Vec<PathBuf> = [Some(file.path.as_path()), plan.target.path()]
             .into_iter()
             .flatten()
@@ -285,6 +293,23 @@ fn write(
             .collect();
         output::refuse_inputs(path, &near, kind)?;
         entry.outputs.push(journal.write(path, bytes)?);
+    }
+    Ok(())
+}
+
+/// Refuses files that would be written over an input, as far as names tell before anything is read or made.
+pub fn keep_inputs(plan: &Plan<'_>, folder: &Path, files: &[SourceFile]) -> Result<(), Failure> {
+    let kind = match plan.format {
+        ExportFormat::Glb => "glb",
+        ExportFormat::Bvh => "bvh",
+    };
+    files.iter().try_for_each(|file| keep_input(&ending(&folder.join(&file.name), kind), &plan.inputs))
+}
+
+fn keep_input(path: &Path, inputs: &HashSet<PathBuf>) -> Result<(), Failure> {
+    if std::fs::canonicalize(path).is_ok_and(|path| inputs.contains(&path)) {
+        let what = format!("{} is an input; it will not be overwritten", path.display());
+        return Err(Failure::usage(what, "choose another folder with -o"));
     }
     Ok(())
 }
