@@ -102,12 +102,15 @@ fn a_run_that_was_cut_off_goes_on() {
     sources(&from, 4);
     let (code, ..) = retarget(&from, &to, &[]);
     assert_eq!(code, 0);
-    // As if it had been killed in the middle of its third line.
+    // As if it had been killed in the middle of the line of its third file, with all files in their places: each was
+    // claimed before it was written.
     let journal = to.join("retarget.journal");
     let text = fs::read_to_string(&journal).expect("a journal");
-    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-    assert_eq!(lines.len(), 4);
-    let cut = format!("{}\n{}\n{}", lines[0], lines[1], &lines[2][..lines[2].len() / 2]);
+    let (claims, lines): (Vec<&str>, Vec<&str>) =
+        text.lines().filter(|line| !line.is_empty()).partition(|line| line.starts_with("{\"claims\""));
+    assert_eq!((claims.len(), lines.len()), (4, 4));
+    let half = &lines[2][..lines[2].len() / 2];
+    let cut = format!("{}\n{}\n{}\n{half}", claims.join("\n"), lines[0], lines[1]);
     fs::write(&journal, cut).expect("written");
     let (code, report, _) = retarget(&from, &to, &[]);
     assert_eq!((code, earlier(&report)), (0, 2));

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The journal lies in the output folder: one line of JSON for each file that is done, with a hash of everything that it was
-//! made from and of what was written. A run that was interrupted goes on behind it; a file whose source or output has
-//! changed is made anew.
+//! made from and of what was written, and before it one with the names of what is about to be written, by which a run knows
+//! its own files. A run that was interrupted goes on behind it; a file whose source or output has changed is made anew.
 
 pub mod args;
 mod collect;
