@@ -416,6 +416,10 @@ fn run_block(
             }
             write(shared, block, tier, due, pass, scratch);
             if block.pairs.fading & due != 0 {
+                if shared.stream {
+                    // Lines that were streamed may not be looked at before, not even by who wrote them.
+                    stream_fence();
+                }
                 slots::fade(shared, data, block, &was, due, &mut scratch.seen);
             }
             block.written = due;

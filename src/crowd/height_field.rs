@@ -18,7 +18,7 @@ use crate::lanes::{BLOCK, Lanes, Row, Simd, per_isa, prefer_large_pages, prefetc
 pub enum HeightFieldError {
     /// Too few samples along a side, or more than a 32-bit index reaches.
     #[error(
-        "{columns} x {rows} samples make no height field; 2 to 2^24 a side and below 2^31 in all are needed"
+        "{columns} x {rows} samples make no height field; 2 to 2^23 a side and below 2^31 in all are needed"
     )]
     Size {
         /// Samples along X.
@@ -92,7 +92,7 @@ impl HeightField {
         max: [f32; 2],
         heights: Vec<f32>,
     ) -> Result<Self, HeightFieldError> {
-        let side = 2..=1 << 24;
+        let side = 2..=1 << 23;
         let total = columns.checked_mul(rows).filter(|&n| n < 1 << 31);
         let Some(need) = total.filter(|_| side.contains(&columns) && side.contains(&rows)) else {
             return Err(HeightFieldError::Size { columns, rows });
@@ -115,6 +115,7 @@ impl HeightField {
         }
         let [tile_columns, tile_rows] = [columns, rows].map(|samples| (samples - 1).div_ceil(CELLS));
         let mut tiles = Vec::with_capacity(tile_columns * tile_rows);
+        prefer_large_pages(&mut tiles);
         for at in 0..tile_columns * tile_rows {
             let (column, row) = (at / tile_rows * CELLS, at % tile_rows * CELLS);
             tiles.push(Row(core::array::from_fn(|k| {
@@ -123,7 +124,6 @@ impl HeightField {
                 if column < columns && row < rows { heights[column * rows + row] } else { 0.0 }
             })));
         }
-        prefer_large_pages(&mut tiles);
         Ok(Self { columns, rows, min, max, inverse, tile_rows, tiles })
     }
 
@@ -193,7 +193,7 @@ fn approach_kernel<L: Lanes>(field: &HeightField, x: &Row, z: &Row) {
 fn cell<L: Lanes>(place: L, samples: usize) -> (L, L) {
     // Clamped before the integer conversion; NaN ends up at 0.
     let cell = place.floor().clamp(L::zero(), L::splat((samples - 2) as f32));
-    // A third in single precision is a little more than one, by less than 2^24 cells show.
+    // A third in single precision is a little more than one, by less than 2^23 cells show; from 12 582 914 on they do.
     (cell, (cell * L::splat(1.0 / CELLS as f32)).floor())
 }
 

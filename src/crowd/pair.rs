@@ -129,6 +129,8 @@ impl Pairs {
     /// One frame on. Gives the lanes whose newest pose is passed unless they get another.
     pub fn step(&mut self, live: u16, period: u8) -> u16 {
         if period == 1 && self.trailing == 0 {
+            // Nobody has anything to wait for, also when the period grows again.
+            self.patient = 0;
             return 0;
         }
         let target = (period - 1) * FRAME;

@@ -35,7 +35,7 @@ pub use isa::{Isa, IsaError, Mode, Simd};
 pub(crate) use isa::{Level, per_isa};
 pub use kernel::{Kernel, run_kernel};
 pub use math::{Quat, Vec3, exp_neg, lerp, sin_cos_small};
-pub(crate) use pages::prefer_large_pages;
+pub(crate) use pages::{prefer_large_pages, put_into_large_pages};
 pub(crate) use portable::Portable;
 pub use slots::{Line, LineTargets, SlotBuffer, SlotToken, SlotWriter, fill_lines};
 pub(crate) use sources::LineSources;

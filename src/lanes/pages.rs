@@ -9,10 +9,25 @@
 #[cfg(target_os = "linux")]
 const PAGE: usize = 2 << 20;
 
-/// Asks for large pages under all the room that a vector has, used or not: to be called after it has grown. Advice only:
-/// nothing changes but speed, and where the system knows no large pages, nothing at all.
-#[cfg(target_os = "linux")]
+/// Asks for large pages under all the room that a vector has: to be called before it is filled. Advice only: nothing
+/// changes but speed, and where the system knows no large pages, nothing at all.
 pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
+    #[cfg(target_os = "linux")]
+    advise(memory, libc::MADV_HUGEPAGE);
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
+
+/// The same for a vector that is filled: what it holds is put together at once. That waits for every processor (a second
+/// for one page was seen where others were busy), so it is for calls that nobody makes while a world runs.
+pub(crate) fn put_into_large_pages<T>(memory: &mut Vec<T>) {
+    prefer_large_pages(memory);
+    #[cfg(target_os = "linux")]
+    advise(memory, libc::MADV_COLLAPSE);
+}
+
+#[cfg(target_os = "linux")]
+fn advise<T>(memory: &mut Vec<T>, advice: libc::c_int) {
     let first = memory.as_mut_ptr().addr();
     let end = first + memory.capacity() * size_of::<T>();
     let skipped = first.next_multiple_of(PAGE) - first;
@@ -23,18 +38,9 @@ pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
     // SAFETY: `first + skipped .. + whole` lies inside of the vector's allocation. Neither advice changes what the memory
     // holds or whether it may be used; whether they are followed is of no consequence.
     unsafe {
-        let from = memory.as_mut_ptr().cast::<u8>().add(skipped).cast();
-        // What is not touched yet comes in as large pages; what is, is put together at once.
-        libc::madvise(from, whole, libc::MADV_HUGEPAGE);
-        if !memory.is_empty() {
-            libc::madvise(from, whole, libc::MADV_COLLAPSE);
-        }
+        libc::madvise(memory.as_mut_ptr().cast::<u8>().add(skipped).cast(), whole, advice);
     }
 }
-
-/// Does nothing: large pages are for who is allowed to lock memory here.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn prefer_large_pages<T>(_memory: &mut Vec<T>) {}
 
 #[cfg(test)]
 mod tests {
@@ -43,6 +49,8 @@ mod tests {
     #[test]
     fn memory_keeps_what_it_holds() {
         let mut bytes: Vec<u32> = (0..3 << 20).collect();
+        put_into_large_pages(&mut bytes);
+        bytes.reserve(1);
         prefer_large_pages(&mut bytes);
         assert!(bytes.iter().enumerate().all(|(at, &value)| at as u32 == value));
         prefer_large_pages(&mut Vec::<u64>::new());

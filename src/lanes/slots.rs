@@ -115,8 +115,11 @@ impl SlotBuffer {
     /// Makes room for so many lines more.
     fn grow(&mut self, more: usize) {
         if self.lines.capacity() - self.lines.len() < more {
-            self.lines.reserve(more);
-            prefer_large_pages(&mut self.lines);
+            let room = (self.lines.len() + more).max(2 * self.lines.capacity());
+            let mut lines = Vec::with_capacity(room);
+            prefer_large_pages(&mut lines);
+            lines.extend_from_slice(&self.lines);
+            self.lines = lines;
         }
     }
 
@@ -172,8 +175,7 @@ impl SlotBuffer {
         if end as usize > lines.len() {
             return None;
         }
-        let mut buffer = Self { lines, free, ..Self::default() };
-        prefer_large_pages(&mut buffer.lines);
+        let buffer = Self { lines, free, ..Self::default() };
         let id = buffer.id;
         let tokens = slots.iter().map(|&(first, lines)| SlotToken { buffer: id, first, lines }).collect();
         Some((buffer, tokens))

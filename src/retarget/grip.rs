@@ -88,7 +88,11 @@ pub fn grip(
         let target_palms = sides.map(|side| palm(ours, [roles, target], side));
         let mut short = vec![None; count];
         for (key, source) in poses.iter().enumerate() {
-            let weight = grip.weight(key as f64 * step);
+            let weight = if keys.looping {
+                grip.weight_in_cycle(key as f64 * step, keys.duration)
+            } else {
+                grip.weight(key as f64 * step)
+            };
             if weight <= 0.0 {
                 continue;
             }
@@ -109,6 +113,10 @@ pub fn grip(
                 short[key] = Some((limb.root.distance(goal), limb.whole()));
             }
             arm.turn(&mut out.rotations[row], &figure, &pose, [solved.upper, solved.lower]);
+        }
+        if keys.looping {
+            let first = out.rotations[..joints].to_vec();
+            out.rotations[(count - 1) * joints..].copy_from_slice(&first);
         }
         let limb = Role::Hand(grip.first.other()).to_string();
         worst_of_stretches(&short, &limb, step, ReachRule::SoftClamp, &mut failures);

@@ -50,14 +50,23 @@ impl Grip {
         u * u * (3.0 - 2.0 * u)
     }
 
+    /// The same in a cycle, whose end is its start: what is held over it does not come off there.
+    pub(crate) fn weight_in_cycle(&self, time: f64, duration: f64) -> f64 {
+        let whole = Self { end: self.end.or(Some(duration)), ..self.clone() };
+        [-duration, 0.0, duration].map(|by| whole.weight(time + by)).into_iter().fold(0.0, f64::max)
+    }
+
     /// Numbers that can be used.
     pub(crate) fn check(&self) -> Result<(), BuildError> {
-        let right = "times are finite, and a thing's size is from 0.01 to 100 of the source's";
+        let right = "times are finite, the end not before the start, and a thing's size is from 0.01 to 100 of the source's";
         let wrong = |what, value: f64| Err(BuildError::Input { what, value: value as f32, right });
         if !self.start.is_finite() {
             return wrong("the start of a grip", self.start);
         }
         if let Some(end) = self.end.filter(|end| !end.is_finite()) {
+            return wrong("the end of a grip", end);
+        }
+        if let Some(end) = self.end.filter(|end| *end < self.start) {
             return wrong("the end of a grip", end);
         }
         if !(0.01..=100.0).contains(&self.scale) {

@@ -136,12 +136,29 @@ pub fn content(path: &Path) -> std::io::Result<Vec<u8>> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gltf")) {
         let document: serde_json::Value = serde_json::from_slice(&all).unwrap_or_default();
         let buffers = document["buffers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let folder = path.parent().unwrap_or(Path::new(""));
         for uri in buffers.iter().filter_map(|buffer| buffer["uri"].as_str()) {
-            let beside = path.with_file_name(uri.replace("%20", " "));
-            all.extend(std::fs::read(beside).unwrap_or_default());
+            // What the importer refuses is no part of it, and data is in the document.
+            if let Some(beside) = percent_decoded(uri).filter(|_| !uri.starts_with("data:")) {
+                all.extend(std::fs::read(folder.join(beside)).unwrap_or_default());
+            }
         }
     }
     Ok(all)
+}
+
+/// As the importer reads names in a document.
+fn percent_decoded(uri: &str) -> Option<String> {
+    let (mut bytes, mut rest) = (Vec::new(), uri.bytes());
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        bytes.push((digit()? * 16 + digit()?) as u8);
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// What concerns meshes does not concern clips.

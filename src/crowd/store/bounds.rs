@@ -166,8 +166,9 @@ impl Crowd {
     /// A box in the world around a character where it stands now, from what it plays: before any pose is made. It holds
     /// every joint of the next frame, with the rig's [padding](Self::set_padding), if the root moves in that frame no
     /// more than the box is grown by the host, and the ground under the feet is within a quarter of the leg length below
-    /// the root and a tenth above it, or the pelvis has followed it already. Fades, ways to and fro and layers are within; characters in an inertialised
-    /// transition, without clips or with an additive layer have the box of all poses. Where the next pose of a stream is
+    /// the root and a tenth above it, or the pelvis has followed it already. Whoever is posed less often than every frame is
+    /// seen where it was up to so many frames before: a host that culls by these boxes grows them by that way. Fades, ways
+    /// to and fro and layers are within; characters in an inertialised transition, without clips or with an additive layer have the box of all poses. Where the next pose of a stream is
     /// cannot be known: whoever follows one is [everywhere](Aabb::EVERYWHERE), or, if the stream moves the root
     /// ([`StreamRoot::Travel`](crate::crowd::StreamRoot)), as far aside of it as bones reach, at any height; where the pose
     /// is at hand, [`bounds_with`](Self::bounds_with) tells more.

@@ -2,7 +2,7 @@
 
 use super::{Crowd, Place};
 use crate::crowd::block::{Block, Lane, lanes_of};
-use crate::lanes::{BLOCK, prefer_large_pages};
+use crate::lanes::{BLOCK, put_into_large_pages};
 
 impl Crowd {
     /// Sorts lanes by rig and skin, so that blocks are full and uniform. What is left over of a rig after its full
@@ -40,7 +40,7 @@ impl Crowd {
                 }
                 self.push_block(cohort, run);
             }
-            prefer_large_pages(&mut self.cohorts[cohort].blocks);
+            put_into_large_pages(&mut self.cohorts[cohort].blocks);
             self.file_all(cohort, &[]);
         }
     }

@@ -200,12 +200,13 @@ impl Crowd {
     /// nothing else.
     fn last_seen(&mut self, handle: Handle, place: Place) -> bool {
         let lane = usize::from(place.lane);
-        let topology = &self.topologies[usize::from(self.topology_at(place))].topology;
-        let (parents, pelvis) = (topology.parents().to_owned(), usize::from(topology.pelvis()));
         let mut lanes = core::mem::take(&mut self.last_moment.scratch.pose);
+        let mut models = core::mem::take(&mut self.last_moment.models);
+        models.clear();
+        let topology = &self.topologies[usize::from(self.topology_at(place))].topology;
+        let (parents, pelvis) = (topology.parents(), usize::from(topology.pelvis()));
         let shown = self.posed(handle).map(|shown| {
             // Model place and turn since the reference; joints without an entry go with their parents.
-            let mut models: Vec<(Vec3, Quat)> = Vec::with_capacity(parents.len());
             for (joint, &parent) in parents.iter().enumerate() {
                 let offset = Vec3::from_array(shown.rig.offsets()[joint]);
                 let above = if parent == NO_PARENT { None } else { models.get(usize::from(parent)).copied() };
@@ -225,7 +226,7 @@ impl Crowd {
                 }
             }
         });
-        self.last_moment.scratch.pose = lanes;
+        (self.last_moment.scratch.pose, self.last_moment.models) = (lanes, models);
         let (block, _) = self.block_and_library(place);
         // Feet move the pelvis again.
         let (moved, locked) = (block.pelvis.0[lane], block.feet.each_ref().map(|foot| foot.locked.0[lane]));

@@ -1,5 +1,7 @@
 //! The start of a transition: where the old motion is, and how fast.
 
+use glam::{Quat, Vec3};
+
 use super::playback::check_seconds;
 use super::{Crowd, Handle, Place, Play};
 use crate::crowd::MAX_CLIPS;
@@ -40,6 +42,8 @@ pub(in crate::crowd) struct LastMoment {
     pub(super) scratch: JobScratch,
     events: EventSink,
     now: Vec<[f32; 4]>,
+    /// Model places and turns of joints that are read back from a slot.
+    pub(super) models: Vec<(Vec3, Quat)>,
 }
 
 impl Crowd {
@@ -86,9 +90,9 @@ impl Crowd {
         let rows = self.memory_rows();
         self.pool.reserve_memory(count, rows);
         self.pool.reserve(count);
-        self.last_moment
-            .now
-            .reserve(self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0));
+        let joints = self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0);
+        self.last_moment.now.reserve(joints);
+        self.last_moment.models.reserve(joints);
     }
 
     /// Characters that are in an inertialised transition.
@@ -145,7 +149,7 @@ impl Crowd {
         let TopologyData { library, plan, .. } = &self.topologies[topology];
         let Self { cohorts, last_moment, pool, transitions, .. } = self;
         let block = &mut cohorts[usize::from(place.cohort)].blocks[place.block as usize];
-        let LastMoment { block: copy, scratch, events, now } = last_moment;
+        let LastMoment { block: copy, scratch, events, now, .. } = last_moment;
         // A transition under way is part of the old motion: lent to the copy for as long as it is looked at.
         copy.rare[0] = block.rare[lane].take();
         let JobScratch { pose, clocks, .. } = scratch;

@@ -36,7 +36,7 @@ impl StreamTable {
     /// Lets a stream give way to clips or to another one; where it is about to already, to that instead.
     pub fn leave(&mut self, character: u32, next: Option<&Stream>) {
         let next = next.map(|stream| self.cell_of(stream));
-        let known = self.leaving.iter().position(|leaving| leaving.character == character);
+        let known = self.place_of(character);
         let old = match known {
             Some(at) => core::mem::replace(&mut self.leaving[at].next, next),
             None => {
@@ -55,7 +55,7 @@ impl StreamTable {
 
     /// Nothing comes of it.
     pub fn stay(&mut self, character: u32) {
-        if let Some(at) = self.leaving.iter().position(|leaving| leaving.character == character) {
+        if let Some(at) = self.place_of(character) {
             let leaving = self.leaving.swap_remove(at);
             if let Some(next) = leaving.next {
                 self.unfollow(next.map);
@@ -79,10 +79,13 @@ impl StreamTable {
     }
 
     pub(super) fn next_of(&self, character: u32) -> Option<Option<&Cell>> {
-        self.leaving
-            .iter()
-            .find(|leaving| leaving.character == character)
-            .map(|leaving| leaving.next.as_ref())
+        self.place_of(character).map(|at| self.leaving[at].next.as_ref())
+    }
+
+    /// Among those that leave; of all others nobody looks through the list.
+    pub(super) fn place_of(&self, character: u32) -> Option<usize> {
+        let leaves = self.cells.get(character as usize).is_some_and(|cell| cell.leaves);
+        if leaves { self.leaving.iter().position(|leaving| leaving.character == character) } else { None }
     }
 
     /// Brings one character's pose in, alone, into lane 0; gives its way over the ground since the last frame: x, z, leg

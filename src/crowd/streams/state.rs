@@ -22,7 +22,7 @@ impl StreamTable {
     pub fn states(&self) -> impl Iterator<Item = FollowerState> + '_ {
         (0..self.cells.len() as u32).filter_map(|character| {
             let cell = self.cell(character)?;
-            let leaving = self.leaving.iter().find(|leaving| leaving.character == character);
+            let leaving = self.place_of(character).map(|at| &self.leaving[at]);
             let leaving = leaving
                 .map(|leaving| (leaving.placed, leaving.next.as_ref().and_then(|cell| self.stream_of(cell))));
             Some(FollowerState { character, stream: self.stream_of(cell)?, root: cell.root.state(), leaving })

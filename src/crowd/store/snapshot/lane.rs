@@ -15,6 +15,8 @@ use crate::lanes::Row;
 const LONGEST: f32 = 60.0;
 const FAR: f32 = 1e6;
 const FAR_IN_WORLD: f32 = 10.0 * FARTHEST_ROOT;
+/// Farthest that an old motion has the pelvis, metres: places of streams are below 1e6 m, of whatever size their bodies are.
+const FAR_PELVIS: f32 = 1e8;
 
 pub(super) fn write(out: &mut Writer<'_>, block: &Block, lane: usize) {
     let state = block.peek(lane);
@@ -109,8 +111,8 @@ fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Result<Ra
         let mut memory = vec![Row::ZERO; count];
         for row in &mut memory {
             reader.f32s(&mut row.0)?;
-            // Parameters of rotations, metres, and tens of both a second.
-            if row.0.iter().any(|value| value.abs() > 1e3) {
+            // Parameters of rotations, metres, and tens of both a second; a stream may have had the pelvis far away.
+            if row.0.iter().any(|value| value.abs() > FAR_PELVIS) {
                 return Err(reader.damaged("the memory of a transition"));
             }
         }
@@ -238,7 +240,8 @@ fn check_rare(
         return Some("a cross-fade");
     }
     let sound = transition.elapsed >= 0.0
-        && (0.0..=LONGEST).contains(&transition.duration)
+        // One that changes its mind takes as long again from where it is.
+        && (0.0..=2.0 * LONGEST).contains(&transition.duration)
         && (!transiting || transition.duration > 0.0 && transition.memory.is_some())
         && transition.twist.iter().all(|value| value.abs() < FAR);
     if !sound {

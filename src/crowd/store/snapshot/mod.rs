@@ -24,7 +24,7 @@ use crate::crowd::frame::Cohort;
 use crate::crowd::rare::MAX_LAYERS;
 use crate::crowd::streams::FollowerState;
 use crate::crowd::tier::TIERS;
-use crate::lanes::{Line, SlotBuffer};
+use crate::lanes::{Line, SlotBuffer, prefer_large_pages};
 use crate::retarget::LiveMap;
 use words::{Hash, Reader, Writer};
 
@@ -308,6 +308,7 @@ impl Crowd {
         }
         let count = reader.count(size_of::<Line>())?;
         let mut lines = Vec::with_capacity(count);
+        prefer_large_pages(&mut lines);
         for _ in 0..count {
             let mut line = Line::ZERO;
             // Not values: palettes of 16-bit integers are anything as floats.
