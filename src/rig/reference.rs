@@ -51,7 +51,14 @@ impl ReferencePose {
 
         // Hips: square where the rest pose is some frame of a clip; a few degrees are anatomy or noise.
         let top = roles.neck().first().copied().or_else(|| roles.joint(Role::Head)).map(usize::from);
-        let across = pose.position(left) - pose.position(right);
+        let mut across = pose.position(left) - pose.position(right);
+        // Hips that are as uneven as the legs below them stand so that both feet are on the ground.
+        let lengths = Side::BOTH.map(|side| pose.leg(roles, side));
+        if let [Some(left), Some(right)] = lengths
+            && (across.y - (left - right)).abs() < (left - right).abs()
+        {
+            across.y = 0.0;
+        }
         let up = top.map_or(DVec3::Y, |top| pose.position(top) - pose.position(hips));
         if across.length() > 1e-6 && up.length() > 1e-6 {
             let z = across.cross(up).normalize_or(DVec3::Z);
@@ -85,7 +92,14 @@ impl ReferencePose {
             }
             roll::hinges(&mut pose, hang, roles, side, &Self::rest(skeleton));
             roll::palm(&mut pose, hang, roles, side);
-            if let (Some(foot), Some(toe)) = (find(Role::Foot(side)), find(Role::Toe(side)))
+            let (foot, toe) = (find(Role::Foot(side)), find(Role::Toe(side)));
+            if let (Some(foot), None) = (foot, toe) {
+                // Flat as at rest, whatever the shin did.
+                let [flat, now] =
+                    [&Self::rest(skeleton), &pose].map(|pose| DQuat::from_mat4(&unscaled(pose.models[foot])));
+                pose.turn(hang, foot, flat * now.inverse());
+            }
+            if let (Some(foot), Some(toe)) = (foot, toe)
                 && hang.is_below(toe, foot)
             {
                 // The heading is set ahead; the pitch of the instep is anatomy. It was turned along with
@@ -127,6 +141,14 @@ impl ReferencePose {
         if let Some((head, rest)) = head {
             self.turn(hang, head, rest * self.rotation(head).inverse());
         }
+    }
+
+    /// Length of a leg from hip to ankle.
+    fn leg(&self, roles: &RoleMap, side: Side) -> Option<f64> {
+        let [hip, knee, ankle] = [Role::Thigh(side), Role::Shin(side), Role::Foot(side)]
+            .map(|role| Some(self.position(usize::from(roles.joint(role)?))));
+        let (hip, knee, ankle) = (hip?, knee?, ankle?);
+        Some(hip.distance(knee) + knee.distance(ankle))
     }
 
     /// Puts the lower foot back onto the floor that it stands on in the rest pose: a leg that was straightened

@@ -37,11 +37,36 @@ pub(super) fn grade(verdict: &mut Verdict) {
             1.5,
             "times",
         ),
+        (
+            "feet that stand move limbs, mean",
+            verdict.after_contacts.and_then(|a| a.limb_direction_deg).map(|d| d.mean),
+            5.0,
+            20.0,
+            "degrees",
+        ),
+        (
+            "feet that stand move limbs, at most",
+            verdict.after_contacts.and_then(|a| a.limb_direction_deg).map(|d| d.max),
+            30.0,
+            60.0,
+            "degrees",
+        ),
+        (
+            "feet that stand move the hips off their height",
+            off(verdict.after_contacts.and_then(|a| a.pelvis_height_ratio), 1.0),
+            0.05,
+            0.2,
+            "of it",
+        ),
         ("goals are out of reach", Some(verdict.reach_failures as f64), 0.5, f64::INFINITY, "times"),
     ];
     for (what, value, good, doubtful, unit) in checks {
         let Some(value) = value.filter(|value| *value > good || value.is_nan()) else { continue };
-        verdict.reasons.push(format!("{what}: {value:.3} {unit}, {good} is good"));
+        let reason = match unit {
+            "times" => format!("{what}: {value:.0} times"),
+            _ => format!("{what}: {value:.3} {unit}, {good} is good"),
+        };
+        verdict.reasons.push(reason);
         let grade = if value > doubtful || value.is_nan() { Grade::Bad } else { Grade::Doubtful };
         verdict.verdict = verdict.verdict.max(grade);
     }
