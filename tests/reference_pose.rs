@@ -36,3 +36,27 @@ fn a_leg_lifted_in_the_rest_pose_comes_down_with_a_level_foot() {
         }
     }
 }
+
+/// A real body whose left leg is 9 cm shorter than its right one, and whose feet have no toes.
+#[test]
+fn legs_of_different_lengths_stand_on_both_feet_and_feet_without_toes_lie_flat() {
+    let data = std::env::var_os("THRONG_DATA").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        std::path::PathBuf::from,
+    );
+    let path = data.join("gltf/quaternius/KnightCharacter.glb");
+    if !path.exists() {
+        println!("SKIPPED: {} is not there", path.display());
+        return;
+    }
+    let loaded = throng::import::load(&path).expect("a knight");
+    let skeleton = &loaded.character.skeleton;
+    let (rest, pose) = (ReferencePose::rest(skeleton), ReferencePose::aligned(skeleton, &loaded.roles));
+    let foot = |side| usize::from(loaded.roles.joint(Role::Foot(side)).expect("a foot"));
+    let [left, right] = [foot(Side::Left), foot(Side::Right)];
+    assert!((pose.position(left).y - pose.position(right).y).abs() < 0.005);
+    for foot in [left, right] {
+        assert!((pose.position(foot).y - rest.position(foot).y).abs() < 0.005);
+        assert!(pose.rotation(foot).angle_between(rest.rotation(foot)) < 1e-6);
+    }
+}
