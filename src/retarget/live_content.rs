@@ -4,8 +4,8 @@ use super::live::{Basis, LiveMap, Operand, Step};
 use crate::rig::JointKey;
 
 impl LiveMap {
-    /// Hash of the map's content, the same whenever it is built from the same skeletons: how snapshots name it. Tells
-    /// maps apart, not forgeries.
+    /// Hash of the map's content, the same whenever it is built from the same skeletons on one platform (powers of
+    /// turns are the system's own sines): how snapshots name it. Tells maps apart, not forgeries.
     #[must_use]
     pub fn content(&self) -> u64 {
         let mut hash = Hash(0xcbf2_9ce4_8422_2325);

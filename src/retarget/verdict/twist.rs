@@ -7,8 +7,9 @@
 //!
 //! All about the limb's own axis in the reference pose. What a forearm turns may sit on its twist joints or on itself, so it
 //! is no part of the upper arm. Each part is unwrapped over time, so that a limb wound once round is told from one that is
-//! not. Where only the target has twist joints, each must lie within what it shares: of a forearm or shin the end's twist
-//! against the segment, of an upper arm or thigh the segment's own. What one turns beyond is an error too.
+//! not. Where the target has another number of twist joints than the source, each must lie within what it shares: of a
+//! forearm or shin the end's twist against the segment, of an upper arm or thigh the segment's own. What one turns beyond
+//! is an error too.
 
 use core::f64::consts::TAU;
 
