@@ -60,36 +60,15 @@ impl FeetName {
     }
 }
 
-/// Options of `retarget`.
+/// Options of `retarget` and `check` alike.
 #[derive(Debug, Args)]
-pub struct RetargetArgs {
-    /// Files with clips (glTF, GLB, VRM, BVH), or folders of them.
-    #[arg(value_name = "SRC", required = true)]
-    pub sources: Vec<PathBuf>,
-    /// The character: a file, or a built-in name.
-    #[arg(long, value_name = "FILE|NAME")]
-    pub onto: String,
-    /// Folder to write to; what is done there already is left alone.
-    #[arg(short, long, value_name = "FOLDER")]
-    pub output: PathBuf,
+pub struct PairArgs {
     /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub contacts: Vec<PathBuf>,
-    /// What is written.
-    #[arg(long, value_enum, default_value_t = ExportFormat::Glb)]
-    pub format: ExportFormat,
-    /// Which joint carries the travel over the ground.
-    #[arg(long, value_enum, default_value_t = TravelName::Root)]
-    pub travel: TravelName,
     /// Which contacts hold feet on the ground.
     #[arg(long, value_enum, default_value_t = FeetName::Solve)]
     pub feet: FeetName,
-    /// Leave out keys that a line between their neighbours gives to within so many radians or metres.
-    #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
-    pub reduce: Option<f32>,
-    /// Only every N-th file, beginning with the I-th: for job arrays.
-    #[arg(long, value_name = "I/N", value_parser = shard)]
-    pub shard: Option<(usize, usize)>,
     /// Roles and reference pose of all sources, instead of NAME.rig.json beside each.
     #[arg(long, value_name = "FILE")]
     pub source_overrides: Option<PathBuf>,
@@ -104,6 +83,35 @@ pub struct RetargetArgs {
     pub files: FileArgs,
 }
 
+/// Options of `retarget`.
+#[derive(Debug, Args)]
+pub struct RetargetArgs {
+    /// Files with clips (glTF, GLB, VRM, BVH), or folders of them.
+    #[arg(value_name = "SRC", required = true)]
+    pub sources: Vec<PathBuf>,
+    /// The character: a file, or a built-in name.
+    #[arg(long, value_name = "FILE|NAME")]
+    pub onto: String,
+    /// Folder to write to; what is done there already is left alone.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// What is written.
+    #[arg(long, value_enum, default_value_t = ExportFormat::Glb)]
+    pub format: ExportFormat,
+    /// Which joint carries the travel over the ground.
+    #[arg(long, value_enum, default_value_t = TravelName::Root)]
+    pub travel: TravelName,
+    /// Leave out keys that a line between their neighbours gives to within so many radians or metres.
+    #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
+    pub reduce: Option<f32>,
+    /// Only every N-th file, beginning with the I-th: for job arrays.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<(usize, usize)>,
+    /// What both commands take.
+    #[command(flatten)]
+    pub both: PairArgs,
+}
+
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -113,27 +121,12 @@ pub struct CheckArgs {
     /// The character: a file, or a built-in name.
     #[arg(value_name = "DST")]
     pub target: String,
-    /// Contacts of clips (NAME.contacts.json); files beside a source are found without.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub contacts: Vec<PathBuf>,
-    /// Which contacts hold feet on the ground.
-    #[arg(long, value_enum, default_value_t = FeetName::Solve)]
-    pub feet: FeetName,
     /// Picture of source and target side by side, of the clip that came over worst.
     #[arg(long, value_name = "OUT.png")]
     pub picture: Option<PathBuf>,
-    /// Roles and reference pose of all sources, instead of NAME.rig.json beside each.
-    #[arg(long, value_name = "FILE")]
-    pub source_overrides: Option<PathBuf>,
-    /// Roles and reference pose of the character, instead of NAME.rig.json beside it.
-    #[arg(long, value_name = "FILE")]
-    pub target_overrides: Option<PathBuf>,
-    /// Worker threads; 0 takes every core.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
-    /// How files are read.
+    /// What both commands take.
     #[command(flatten)]
-    pub files: FileArgs,
+    pub both: PairArgs,
 }
 
 fn tolerance(text: &str) -> Result<f32, String> {

@@ -33,9 +33,9 @@ use work::Plan;
 
 /// Runs `retarget`.
 pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
-    let load = options.files.options();
-    let target = Target::load(&options.onto, options.target_overrides.as_deref(), &load)?;
-    let beside = beside(options.source_overrides.as_deref(), &options.contacts)?;
+    let load = options.both.files.options();
+    let target = Target::load(&options.onto, options.both.target_overrides.as_deref(), &load)?;
+    let beside = beside(options.both.source_overrides.as_deref(), &options.both.contacts)?;
     let all = collect(&options.sources, Some(&options.output), target.path())?;
     unmatched(&beside, &all);
     let inputs = inputs(&all, &target);
@@ -45,7 +45,7 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
         output: Some(&options.output),
         format: options.format,
         travel: options.travel.kind(),
-        feet: options.feet.kind(),
+        feet: options.both.feet.kind(),
         reduce: options.reduce,
         inputs,
         beside: &beside,
@@ -58,15 +58,15 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
         what: format!("cannot be made: {error}"),
     })?;
     let journal = Journal::open(&options.output, options.shard)?;
-    let entries = run(&plan, &files, Some(&journal), options.threads.into(), json)?;
+    let entries = run(&plan, &files, Some(&journal), options.both.threads.into(), json)?;
     finish(&entries)
 }
 
 /// Runs `check`.
 pub fn check(options: &CheckArgs, json: bool) -> Result<(), Failure> {
-    let load = options.files.options();
-    let target = Target::load(&options.target, options.target_overrides.as_deref(), &load)?;
-    let beside = beside(options.source_overrides.as_deref(), &options.contacts)?;
+    let load = options.both.files.options();
+    let target = Target::load(&options.target, options.both.target_overrides.as_deref(), &load)?;
+    let beside = beside(options.both.source_overrides.as_deref(), &options.both.contacts)?;
     let files = collect(std::slice::from_ref(&options.source), None, target.path())?;
     unmatched(&beside, &files);
     let plan = Plan {
@@ -74,7 +74,7 @@ pub fn check(options: &CheckArgs, json: bool) -> Result<(), Failure> {
         output: None,
         format: ExportFormat::Glb,
         travel: TravelOn::Root,
-        feet: options.feet.kind(),
+        feet: options.both.feet.kind(),
         reduce: None,
         inputs: inputs(&files, &target),
         beside: &beside,
@@ -84,7 +84,7 @@ pub fn check(options: &CheckArgs, json: bool) -> Result<(), Failure> {
         let inputs: Vec<PathBuf> = plan.inputs.iter().cloned().collect();
         output::refuse_inputs(path, &inputs, output::PICTURE)?;
     }
-    let entries = run(&plan, &files, None, options.threads.into(), json)?;
+    let entries = run(&plan, &files, None, options.both.threads.into(), json)?;
     if let Some(path) = &options.picture {
         let mean = |clip: &Verdict| clip.limb_direction_deg.map_or(f64::INFINITY, |direction| direction.mean);
         let clips = entries.iter().zip(&files).flat_map(|(entry, file)| {
