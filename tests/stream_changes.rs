@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3};
-use throng::clip::RawClip;
+use glam::{DMat4, DVec3, Vec3};
+use throng::clip::{AdditiveReference, RawClip};
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, PaletteFormat, Play, Probes, Roots, Serial,
+    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, Layer, PaletteFormat, Play, Probes, Roots, Serial,
     SnapshotError, Stream, StreamId, StreamPose, StreamRoot, TransitionKind, WorldTransform,
 };
 use throng::lanes::{Isa, Mode, Row, Simd};
-use throng::retarget::{BindSource, LiveMap, LiveMaps, bind};
-use throng::rig::{ReferencePose, Rig};
+use throng::retarget::{BindSource, LiveMap, LiveMaps, bind, bind_additive};
+use throng::rig::{ReferencePose, Rig, Role, Side};
 
 #[allow(dead_code)]
 #[path = "reference/palette.rs"]
@@ -131,14 +131,14 @@ impl Scene {
         self.frame_with(None);
     }
 
-    /// `spoilt`: a stream that holds a rotation which is none.
-    fn frame_with(&mut self, spoilt: Option<usize>) {
+    /// `spoilt`: a stream that holds rotations which are none, from a joint on.
+    fn frame_with(&mut self, spoilt: Option<(usize, usize)>) {
         let travels = self.root == StreamRoot::Travel;
         let time = self.frames as f32 * DT;
         let pose = |kind: usize| self.performer.pose(kind, time, &self.map, travels);
         let mut poses: Vec<_> = (0..KINDS.len()).map(pose).collect();
-        if let Some(kind) = spoilt {
-            poses[kind].0.fill([f32::NAN, 0.0, 0.0, 1.0]);
+        if let Some((kind, first)) = spoilt {
+            poses[kind].0[first..].fill([f32::NAN, 0.0, 0.0, 1.0]);
         }
         let streams: Vec<StreamPose<'_>> = poses
             .iter()
@@ -323,6 +323,64 @@ fn a_stream_that_has_ended_gives_way_from_what_is_seen() {
     }
 }
 
+/// The pose that the slot holds has the layers in it: they must not be put onto it once more. Nor what is left of a motion
+/// before the stream, which is in it too.
+#[test]
+fn layers_over_a_stream_that_has_ended_count_once_while_it_gives_way() {
+    let mut worst = 0.0f64;
+    for (adds, weight, speed) in [(true, 1.0, 0.0), (true, 1.0, 1.0), (false, 0.5, 0.0), (false, 1.0, 1.0)] {
+        for (from, again) in [(1, None), (1, Some(2)), (1, Some(12)), (0, None), (0, Some(5))] {
+            let mut scene = Scene::new(1.0, Simd::fastest(), StreamRoot::InPose);
+            let jog = content::clip(ClipKind::Jog, &scene.built);
+            let clip = if adds {
+                let reference = scene.built.reference();
+                let rig = Rig::build(&scene.built.rig_source()).expect("rig");
+                let own = BindSource {
+                    skeleton: &scene.built.character.skeleton,
+                    roles: &scene.built.roles,
+                    reference: &reference,
+                };
+                let bound = bind_additive(own, &jog, AdditiveReference::Rig, &rig).expect("bound");
+                scene.crowd.add_clip(bound).expect("clip")
+            } else {
+                scene.plays[1].clip
+            };
+            let layer = if adds { Layer::additive(clip) } else { Layer::new(clip) };
+            let who = scene.spawn(if from == 1 { Motion::Stream(2) } else { Motion::Clip(2) });
+            scene.crowd.set_layers(who, &[Layer { speed, weight, time: 0.2, ..layer }]).expect("layer");
+            (0..20).for_each(|_| scene.frame());
+            if from == 0 {
+                scene.go_over(who, Motion::Stream(0), 0.5);
+                (0..14).for_each(|_| scene.frame());
+            }
+            scene.sent = [false; KINDS.len()];
+            let held = scene.joints(who);
+            (0..5).for_each(|_| scene.frame());
+            assert!(step(&held, &scene.joints(who)) < 1e-9, "the last pose is held");
+            scene.go_over(who, Motion::Clip(2), 0.5);
+            // Free of the way out: as the layer over the clip moves by itself.
+            let (mut before, mut most) = (held.clone(), 0.0f64);
+            let mut steps = Vec::new();
+            for at in 0..80 {
+                if again == Some(at) {
+                    scene.go_over(who, Motion::Clip(0), 0.4);
+                }
+                scene.frame();
+                let now = scene.joints(who);
+                let step = step(&before, &now);
+                steps.push(step);
+                most = most.max(step);
+                before = now;
+            }
+            assert!(!scene.crowd.is_changing(who).expect("alive"));
+            // What moves by itself afterwards does so no slower.
+            let own = steps[45..].iter().copied().fold(0.0, f64::max);
+            worst = worst.max(most - own);
+        }
+    }
+    assert!(worst < 0.05, "{worst} m in one frame");
+}
+
 /// What cannot be a pose: the way out begins from what is seen, nothing is ever not finite.
 #[test]
 fn bad_poses_while_a_stream_is_left_or_entered_are_contained() {
@@ -340,7 +398,7 @@ fn bad_poses_while_a_stream_is_left_or_entered_are_contained() {
                 if at == 20 {
                     assert_eq!(scene.go_over(who, to, 0.4), TransitionKind::Inertialised);
                 }
-                scene.frame_with((at >= first && at < first + 6).then_some(bad));
+                scene.frame_with((at >= first && at < first + 6).then_some((bad, 0)));
                 let now = scene.joints(who);
                 assert!(now.iter().all(|p| p.is_finite()));
                 if let Some(before) = before {
@@ -353,6 +411,39 @@ fn bad_poses_while_a_stream_is_left_or_entered_are_contained() {
             assert!(!scene.crowd.is_changing(who).expect("alive"));
         }
     }
+}
+
+/// The hips are fine, a hand is not: all or nothing. The next good pose makes up for what was missed.
+#[test]
+fn a_pose_that_is_refused_for_a_hand_does_not_move_the_root() {
+    let scene = || Scene { floor: false, ..Scene::new(1.0, Simd::fastest(), StreamRoot::Travel) };
+    let (mut spoilt, mut whole) = (scene(), scene());
+    let hand = spoilt.performer.body.roles.joint(Role::Hand(Side::Left)).expect("a hand");
+    let [who, beside] = [0, 1].map(|kind| {
+        whole.spawn(Motion::Stream(kind));
+        spoilt.spawn(Motion::Stream(kind))
+    });
+    (0..30).for_each(|_| (spoilt.frame(), whole.frame()).0);
+    for _ in 0..3 {
+        let before = spoilt.crowd.transform(who).expect("alive");
+        spoilt.frame_with(Some((0, hand.into())));
+        whole.frame();
+        assert_eq!((spoilt.crowd.stream_report().refused, spoilt.crowd.stream_report().followed), (1, 1));
+        let after = spoilt.crowd.transform(who).expect("alive");
+        assert_eq!(after.position, before.position);
+        // Quaternions are brought back to unit length.
+        assert!(after.rotation.iter().zip(before.rotation).all(|(a, b)| (a - b).abs() < 1e-6));
+        let motion = spoilt.crowd.root_motion(who).expect("alive");
+        assert_eq!([motion.x, motion.z, motion.yaw], [0.0; 3]);
+        let place = |scene: &Scene| scene.crowd.transform(beside).expect("alive");
+        assert_eq!(place(&spoilt), place(&whole), "who stands beside goes on");
+        let moved = whole.crowd.transform(who).expect("alive").position;
+        assert!(Vec3::from(moved).distance(before.position.into()) > 0.01, "it would have moved");
+    }
+    (spoilt.frame(), whole.frame());
+    let [have, wants] =
+        [&spoilt, &whole].map(|scene| Vec3::from(scene.crowd.transform(who).expect("alive").position));
+    assert!(have.distance(wants) < 1e-4, "{have} for {wants}");
 }
 
 #[test]

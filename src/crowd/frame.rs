@@ -329,7 +329,7 @@ fn run_block(
     let JobScratch { clocks, events, .. } = scratch;
     advance::advance(simd, block, frame.dt, drive, library, clocks, events);
     let streamed = shared.streams.lanes(block);
-    shared.streams.travel(block, streamed, &frame, drive == advance::Drive::Clips);
+    let before = shared.streams.travel(block, streamed, &frame, drive == advance::Drive::Clips);
     if let Roots::Host(transforms) = frame.roots {
         block.take_transforms(transforms);
     }
@@ -365,6 +365,7 @@ fn run_block(
     if due != sampled && until >= Stage::RetargetLive {
         let blocks = streams::Blocks { now: block, next, due, streamed: streamed & due };
         let without = shared.streams.bring_in(simd, &blocks, frame.streams, joints.kept, shared.counts, pose);
+        shared.streams.undo(block, without, before.as_ref());
         let held = streams::with_last_pose(&shared.writer, block, without, frame.dt);
         // Due again at once, whoever's turn it is.
         block.stale |= held;

@@ -57,12 +57,19 @@ pub(crate) struct Transition {
     /// Seconds since its start, and that it takes.
     pub elapsed: f32,
     pub duration: f32,
+    /// How much of the old motion has layers in it already: what was read back from a slot has, what was sampled has not.
+    pub layered: f32,
 }
 
 impl Transition {
     /// Weight of the old motion.
     pub fn left(&self) -> f32 {
         decay(self.elapsed / self.duration)
+    }
+
+    /// Share of their weight that layers have over it: they lie on the new motion alone where the old one has them.
+    pub fn under_layers(&self) -> f32 {
+        1.0 - self.layered * self.left()
     }
 
     /// Seconds' worth of its velocity that the old motion has gone on: it brakes evenly.

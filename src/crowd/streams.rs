@@ -21,6 +21,7 @@ use crate::retarget::LiveMap;
 use crate::retarget::live::LINE_JOINTS;
 use crate::rig::MAX_FEET;
 pub(crate) use leaving::Leaving;
+use root::Before;
 pub(crate) use state::FollowerState;
 
 /// A stream's place among the poses of a [`Frame`](super::Frame).
@@ -140,8 +141,8 @@ pub(crate) struct StreamTable {
     places: HashMap<usize, u32>,
     /// Places of maps that nobody follows any more.
     unused: Vec<u32>,
-    /// Maps that lost their last follower during a frame, and are let go after it.
-    idle: usize,
+    /// Maps that lost their last follower, perhaps during a frame, and are let go after it.
+    idle: Vec<u32>,
     /// By character.
     cells: Vec<Cell>,
     followers: usize,
@@ -181,6 +182,7 @@ impl StreamTable {
             self.maps.push(None);
             // So that letting all of them go allocates nothing.
             self.unused.reserve(self.maps.len());
+            self.idle.reserve(self.maps.len());
             self.maps.len() as u32 - 1
         });
         self.maps[at as usize] = Some(Used { map: Arc::clone(map), followers: 1 });
@@ -203,20 +205,18 @@ impl StreamTable {
     fn unfollow(&mut self, at: u32) {
         if let Some(used) = &mut self.maps[at as usize] {
             used.followers -= 1;
-            self.idle += usize::from(used.followers == 0);
+            if used.followers == 0 {
+                self.idle.push(at);
+            }
         }
     }
 
     /// Not during frames: it hashes and frees.
     fn let_idle_go(&mut self) {
-        if self.idle == 0 {
-            return;
-        }
-        self.idle = 0;
-        for (at, map) in self.maps.iter_mut().enumerate() {
-            if let Some(used) = map.take_if(|used| used.followers == 0) {
+        while let Some(at) = self.idle.pop() {
+            if let Some(used) = self.maps[at as usize].take_if(|used| used.followers == 0) {
                 self.places.remove(&(Arc::as_ptr(&used.map) as usize));
-                self.unused.push(at as u32);
+                self.unused.push(at);
             }
         }
     }
@@ -281,9 +281,11 @@ impl StreamTable {
         Ok(pose)
     }
 
-    /// Moves the roots of lanes whose stream travels; `moves` false: only tells by how much.
-    pub fn travel(&self, block: &mut Block, lanes: u16, frame: &Frame<'_>, moves: bool) {
+    /// Moves the roots of lanes whose stream travels, by what is known of the pose as far as the hips; `moves` false: only
+    /// tells by how much. Gives what they were, if there are any.
+    pub fn travel(&self, block: &mut Block, lanes: u16, frame: &Frame<'_>, moves: bool) -> Option<Before> {
         let (poses, dt) = (frame.streams, frame.dt);
+        let mut before = None;
         for lane in lanes_of(lanes) {
             if let Some(cell) = self.cell(block.characters[lane])
                 && cell.travels
@@ -291,10 +293,23 @@ impl StreamTable {
                 && let Some(map) = self.map(cell)
                 && let Some(now) = root::Pose::of(map, pose)
             {
+                let before = before.get_or_insert_with(|| Before::of(block, moves));
+                before.take(lane, &cell.root);
                 let way = cell.root.replace(now).scaled(block.leg.0[lane] * map.per_leg);
                 // What is left of an old motion has moved it already; a stream that gives way is the old motion.
                 let share = if cell.leaves { 1.0 } else { 1.0 - mean_left(block, lane, dt) };
                 root::displace(block, lane, way.part(share), moves);
+            }
+        }
+        before
+    }
+
+    /// Roots of lanes whose pose is refused after all are what they were.
+    pub fn undo(&self, block: &mut Block, lanes: u16, before: Option<&Before>) {
+        let Some(before) = before else { return };
+        for lane in lanes_of(lanes & before.lanes()) {
+            if let Some(cell) = self.cell(block.characters[lane]) {
+                before.put_back(block, lane, &cell.root);
             }
         }
     }

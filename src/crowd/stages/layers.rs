@@ -9,6 +9,7 @@
 //! w           weight of the layer x weight of the joint in its mask
 //! ```
 //!
+//! While a character gives way from a pose that was read back from its slot, with layers in it, they come in as that goes.
 //! Layers are applied in the order of their slots. What a layer's weight does not reach keeps its bits.
 
 use arrayvec::ArrayVec;
@@ -82,9 +83,12 @@ fn gather<'a>(block: &Block, slot: usize, pass: &LayerPass<'a>) -> Batch<'a> {
         parts: ArrayVec::new(),
     };
     for lane in lanes_of(block.layered & pass.due) {
-        let Some(layer) = block.rare[lane].as_deref().map(|rare| &rare.layers[slot]) else { continue };
+        let Some(rare) = block.rare[lane].as_deref() else { continue };
+        let layer = &rare.layers[slot];
+        let transits = block.transitions & (1 << lane) != 0;
+        let weight = layer.weight * if transits { rare.transition.under_layers() } else { 1.0 };
         let Some(mask) = pass.masks.get(usize::from(layer.mask)) else { continue };
-        if !(layer.used && layer.weight > 0.0) {
+        if !(layer.used && weight > 0.0) {
             continue;
         }
         batch.lanes |= 1 << lane;
@@ -102,7 +106,7 @@ fn gather<'a>(block: &Block, slot: usize, pass: &LayerPass<'a>) -> Batch<'a> {
             }
         };
         let part = &mut batch.parts[at];
-        part.weight.0[lane] = layer.weight;
+        part.weight.0[lane] = weight;
         if layer.model_space {
             part.model.0[lane] = 1.0;
             part.any_model = true;

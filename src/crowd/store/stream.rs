@@ -3,7 +3,7 @@
 use glam::{Quat, Vec3};
 
 use super::playback::check_seconds;
-use super::transitions::Velocity;
+use super::transitions::{Remembered, Velocity};
 use super::{Crowd, Handle, Place, Play, TransitionKind};
 use crate::crowd::MAX_CLIPS;
 use crate::crowd::frame::Frame;
@@ -168,7 +168,7 @@ impl Crowd {
             let timed = way.filter(|_| frame.dt > 0.0).map(|way| Velocity { way, dt: frame.dt });
             match (placed, way) {
                 (false, Some(_)) => {
-                    if self.remember_place(place, frame.dt) {
+                    if self.remember_place(place, Remembered::Stream { dt: frame.dt }) {
                         // In the midst of a transition no velocity can be told from the stream.
                         self.remember_twist(place, timed);
                         self.streams.left(at);
@@ -178,7 +178,7 @@ impl Crowd {
                 }
                 (false, None) => {
                     if self.last_seen(Handle { index: character, generation }, place) {
-                        self.remember_place(place, 0.0);
+                        self.remember_place(place, Remembered::Slot);
                     } else {
                         self.end_transition(place);
                     }

@@ -166,9 +166,10 @@ impl Crowd {
         advance(simd, copy, -APART, Drive::Host, library, clocks, events);
         sample(simd, copy, library, all, 1, false, pose);
         copy.transitions = running;
-        let mut left = 0.0;
+        let (mut left, mut layered) = (0.0, 0.0);
         if let Some(rare) = copy.rare[0].as_mut().filter(|_| running != 0) {
             left = rare.transition.left();
+            layered = rare.transition.layered * left;
             rare.transition.elapsed -= APART;
             inertia::inertia(simd, copy, plan, all, pose);
         }
@@ -201,7 +202,8 @@ impl Crowd {
             let per = if k < 2 { per } else { -1.0 / APART };
             old.twist[k] * left + copy.displacement[k].0[0] * per * (1.0 - left)
         });
-        rare.transition = Transition { memory: Some(memory), twist, elapsed: 0.0, duration: seconds };
+        rare.transition =
+            Transition { memory: Some(memory), twist, elapsed: 0.0, duration: seconds, layered };
         *transitions += usize::from(running == 0);
         put_bit(&mut block.transitions, lane, true);
         put_bit(&mut block.settled, lane, false);
@@ -239,9 +241,9 @@ impl Crowd {
         self.transitions -= usize::from(ended != 0);
     }
 
-    /// Takes lane 0 of the scratch as the place of the old motion, at rest, mixed with what is left of one before it, which
-    /// is told.
-    pub(super) fn remember_place(&mut self, place: Place, dt: f32) -> bool {
+    /// Takes lane 0 of the scratch as the place of the old motion, at rest. Of a stream it is mixed with what is left of a
+    /// motion before it, which is told; what was read back from a slot holds that already, and layers too.
+    pub(super) fn remember_place(&mut self, place: Place, of: Remembered) -> bool {
         let lane = usize::from(place.lane);
         let data = &self.topologies[usize::from(self.topology_at(place))];
         let joints = data.topology.len();
@@ -256,8 +258,15 @@ impl Crowd {
         }
         let Some(rare) = &mut block.rare[lane] else { return false };
         let still = rare.transition.elapsed > 0.0;
-        if still {
-            rare.transition.elapsed += dt;
+        let layered = match of {
+            Remembered::Slot => 1.0,
+            Remembered::Stream { .. } if !still => 0.0,
+            Remembered::Stream { dt } => {
+                rare.transition.elapsed += dt;
+                rare.transition.layered * rare.transition.left()
+            }
+        };
+        if still && matches!(of, Remembered::Stream { .. }) {
             (copy.live, copy.transitions) = (1, 1);
             copy.rare[0] = block.rare[lane].take();
             let all = Joints { all: joints, kept: joints };
@@ -281,6 +290,7 @@ impl Crowd {
             rare.transition.twist = [0.0; 3];
         }
         rare.transition.elapsed = 0.0;
+        rare.transition.layered = layered;
         still
     }
 
@@ -325,6 +335,15 @@ impl Crowd {
 pub(super) struct Velocity {
     pub way: [f32; 3],
     pub dt: f32,
+}
+
+/// Where the place of an old motion is from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Remembered {
+    /// A stream's pose of this frame, so many seconds after the last.
+    Stream { dt: f32 },
+    /// What the slot shows.
+    Slot,
 }
 
 /// Of the first lane: a joint's rotation, then the pelvis, then the contacts.

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::StreamPose;
 use crate::crowd::block::Block;
+use crate::lanes::{BLOCK, Row};
 use crate::retarget::LiveMap;
 
 /// Horizontal part of a unit direction below which it tells no heading.
@@ -98,6 +99,14 @@ impl Place {
         let Some(values) = state else { return Self::NOWHERE };
         Self { known: AtomicU32::new(1), values: values.map(|value| AtomicU32::new(value.to_bits())) }
     }
+
+    fn put(&self, state: Option<[f32; 4]>) {
+        let Self { known, values } = Self::of(state);
+        self.known.store(known.into_inner(), Relaxed);
+        for (value, was) in self.values.iter().zip(values) {
+            value.store(was.into_inner(), Relaxed);
+        }
+    }
 }
 
 impl Pose {
@@ -140,6 +149,50 @@ impl Way {
         let turn = [y * per, w * per];
         Self { x: self.x * share, z: self.z * share, turn, yaw: angle(turn) }
     }
+}
+
+/// Values of a root that a stream moves, the displacement first.
+const MOVED: usize = 17;
+
+/// A block's roots before streams moved them. Rotations are looked at when they are brought in, which is later: a pose that
+/// is refused then is to have moved nothing.
+#[derive(Debug)]
+pub(crate) struct Before {
+    lanes: u16,
+    moves: bool,
+    rows: [Row; MOVED],
+    places: [Option<[f32; 4]>; BLOCK],
+}
+
+impl Before {
+    pub(super) fn of(block: &mut Block, moves: bool) -> Self {
+        let mut rows = [Row::ZERO; MOVED];
+        rows.iter_mut().zip(moved(block)).for_each(|(to, row)| *to = *row);
+        Self { lanes: 0, moves, rows, places: [None; BLOCK] }
+    }
+
+    pub(super) fn take(&mut self, lane: usize, place: &Place) {
+        self.lanes |= 1 << lane;
+        self.places[lane] = place.state();
+    }
+
+    pub(super) fn lanes(&self) -> u16 {
+        self.lanes
+    }
+
+    pub(super) fn put_back(&self, block: &mut Block, lane: usize, place: &Place) {
+        // What a host moves is not the stream's to put back.
+        let count = if self.moves { MOVED } else { block.displacement.len() };
+        for (row, was) in moved(block).zip(&self.rows).take(count) {
+            row.0[lane] = was.0[lane];
+        }
+        place.put(self.places[lane]);
+    }
+}
+
+fn moved(block: &mut Block) -> impl Iterator<Item = &mut Row> {
+    let Block { displacement, position, position_lost, rotation, rotation_lost, .. } = block;
+    displacement.iter_mut().chain(position).chain(position_lost).chain(rotation).chain(rotation_lost)
 }
 
 /// Adds to a lane's root motion, and moves its root by it. Sums keep what they lose, as those of clips do.

@@ -45,9 +45,9 @@ pub(super) fn write(out: &mut Writer<'_>, block: &Block, lane: usize) {
     out.f32s(from);
     out.f32s(to);
     out.f32s(&[*elapsed, *duration]);
-    let Transition { memory, twist, elapsed, duration } = &rare.transition;
+    let Transition { memory, twist, elapsed, duration, layered } = &rare.transition;
     out.f32s(twist);
-    out.f32s(&[*elapsed, *duration]);
+    out.f32s(&[*elapsed, *duration, *layered]);
     let memory: &[Row] = memory.as_deref().unwrap_or(&[]);
     out.count(memory.len());
     memory.iter().for_each(|row| out.f32s(&row.0));
@@ -99,8 +99,9 @@ fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Result<Ra
     [fade.elapsed, fade.duration] = seconds;
     let mut transition = Transition::default();
     reader.f32s(&mut transition.twist)?;
-    reader.f32s(&mut seconds)?;
-    [transition.elapsed, transition.duration] = seconds;
+    let mut values = [0.0; 3];
+    reader.f32s(&mut values)?;
+    [transition.elapsed, transition.duration, transition.layered] = values;
     let count = reader.count(size_of::<Row>())?;
     if count > 0 {
         // What began before a topology of more joints came has the rows of then.
@@ -243,6 +244,7 @@ fn check_rare(
         // One that changes its mind takes as long again from where it is.
         && (0.0..=2.0 * LONGEST).contains(&transition.duration)
         && (!transiting || transition.duration > 0.0 && transition.memory.is_some())
+        && share(&transition.layered)
         && transition.twist.iter().all(|value| value.abs() < FAR);
     if !sound {
         return Some("a transition");
