@@ -440,7 +440,8 @@ fn a_pose_that_is_refused_for_a_hand_does_not_move_the_root() {
         let moved = whole.crowd.transform(who).expect("alive").position;
         assert!(Vec3::from(moved).distance(before.position.into()) > 0.01, "it would have moved");
     }
-    (spoilt.frame(), whole.frame());
+    spoilt.frame();
+    whole.frame();
     let [have, wants] =
         [&spoilt, &whole].map(|scene| Vec3::from(scene.crowd.transform(who).expect("alive").position));
     assert!(have.distance(wants) < 1e-4, "{have} for {wants}");
