@@ -1,7 +1,7 @@
 //! What is written reads back.
 
 use glam::Vec3;
-use throng::clip::{RawClip, RootSource};
+use throng::clip::{Curve, Interpolation, RawClip, RootSource};
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::export::{self, ExportError, ExportOptions, Original};
 use throng::import::{self, Imported};
@@ -203,6 +203,68 @@ fn clips_of_real_files_come_back_from_the_same_file_with_its_meshes_kept() {
             println!("{file} {}: {off:.1e} of the body", clip.name);
             assert!(off < 2e-5, "{file} {}: {off}", clip.name);
         }
+    }
+}
+
+/// The same model under a node that turns it and shrinks it.
+fn under_a_node(glb: &[u8]) -> Vec<u8> {
+    let length = u32::from_le_bytes([glb[12], glb[13], glb[14], glb[15]]) as usize;
+    let mut document: serde_json::Value = serde_json::from_slice(&glb[20..20 + length]).expect("JSON");
+    let tops = document["scenes"][0]["nodes"].clone();
+    let nodes = document["nodes"].as_array_mut().expect("nodes");
+    let half = 0.5f32.sqrt();
+    let node = serde_json::json!({ "rotation": [half, 0, 0, half], "scale": [0.5, 0.5, 0.5], "translation": [0.3, 0, 1], "children": tops });
+    nodes.push(node);
+    document["scenes"][0]["nodes"] = serde_json::json!([nodes.len() - 1]);
+    let mut text = serde_json::to_vec(&document).expect("text");
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let mut out = glb[..12].to_vec();
+    out.extend((text.len() as u32).to_le_bytes());
+    out.extend(&glb[16..20]);
+    out.extend(text);
+    out.extend(&glb[20 + length..]);
+    let whole = (out.len() as u32).to_le_bytes();
+    out[8..12].copy_from_slice(&whole);
+    out
+}
+
+/// Between keys, too, whatever axes, units and scales the file has.
+#[test]
+fn cubic_translations_stay_cubic_in_a_file_that_is_there() {
+    let body = content::character(RigKind::Biped, &BodyPlan::adult());
+    let mut walk = content::clip(ClipKind::Walk, &body);
+    let root = walk.tracks.iter().position(|track| track.translation.is_some()).expect("it travels");
+    let inner = walk
+        .tracks
+        .iter()
+        .position(|t| body.character.skeleton.joints[usize::from(t.joint)].parent.is_some());
+    let curve = |sign: f32| Curve {
+        times: vec![0.0, 0.5 * walk.duration, walk.duration],
+        values: (0..9).map(|k| Vec3::new(0.2 * sign, 0.1 * (k % 4) as f32, 0.3 * (k % 5) as f32)).collect(),
+        interpolation: Interpolation::CubicSpline,
+    };
+    let curves = [curve(1.0), curve(-1.0)];
+    for (track, curve) in [root, inner.expect("a child")].into_iter().zip(curves) {
+        walk.tracks[track].translation = Some(curve);
+    }
+    // Over the model a node that turns and scales.
+    let glb = export::glb(&body.character, &[], &ExportOptions::default()).expect("writes");
+    let turned = under_a_node(&glb);
+    for bytes in [glb, turned] {
+        let imported = import::gltf::load_bytes(&bytes, None).expect("reads");
+        let mut clip = walk.clone();
+        for track in &mut clip.tracks {
+            let name = &body.character.skeleton.joints[usize::from(track.joint)].name;
+            track.joint = imported.character.skeleton.find(name).expect("named");
+        }
+        let original = Original { bytes: &bytes, folder: None, imported: &imported };
+        let written = export::animate(&original, std::slice::from_ref(&clip), &ExportOptions::default());
+        let back = import::gltf::load_bytes(&written.expect("writes"), None).expect("reads");
+        let kept = back.clips[0].tracks.iter().filter_map(|track| track.translation.as_ref());
+        assert_eq!(kept.filter(|curve| curve.interpolation == Interpolation::CubicSpline).count(), 2);
+        let skeleton = &imported.character.skeleton;
+        let off = apart((&back.character.skeleton, &back.clips[0]), (skeleton, &clip));
+        assert!(off < 1e-4, "{off} m");
     }
 }
 

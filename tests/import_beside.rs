@@ -103,6 +103,64 @@ fn contacts_from_elsewhere_come_last_and_folders_are_read_once() {
     assert_eq!(Beside::new().of(&other).expect("reads").contacts.len(), 1);
 }
 
+/// Of a folder of many motions with contacts each, a motion without costs no more than those that are nobody's.
+#[test]
+fn contacts_of_a_motion_are_not_read_for_others() {
+    let folder = Folder::new("others");
+    let (own, other) = (folder.put("own.glb", character()), folder.put("other.glb", character()));
+    folder.put("own.contacts.json", "damaged");
+    folder.put("nobody.contacts.json", contacts("other.glb", "walk", "travelling", 1.0));
+    let refused = import::load(&own).expect_err("damaged");
+    assert!(refused.file.ends_with("own.contacts.json"), "{refused}");
+    assert_eq!(marked(&other), [true, false]);
+    let warnings = import::load(&other).expect("loads").report.warnings;
+    assert!(!warnings.iter().any(|own| matches!(own, Warning::ContactsUnreadable { .. })), "{warnings:?}");
+}
+
+#[test]
+fn folders_and_dead_links_in_the_place_of_files_beside_are_told() {
+    let folder = Folder::new("folders");
+    let path = folder.put("body.glb", character());
+    for name in ["body.rig.json", "body.contacts.json"] {
+        let beside = folder.0.join(name);
+        fs::create_dir(&beside).expect("made");
+        let refused = import::load(&path).expect_err("a folder");
+        assert!(refused.file == beside && matches!(refused.kind, Refusal::Io(_)), "{refused:?}");
+        fs::remove_dir(&beside).expect("removed");
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("nowhere", &beside).expect("linked");
+            let refused = import::load(&path).expect_err("a dead link");
+            assert!(refused.file == beside, "{refused:?}");
+            fs::remove_file(&beside).expect("removed");
+        }
+    }
+    import::load(&path).expect("nothing is beside it now");
+}
+
+#[test]
+fn lists_where_objects_belong_are_refused_with_their_place() {
+    let folder = Folder::new("lists");
+    let path = folder.put("body.glb", character());
+    for (text, column) in [
+        ("[]", 1),
+        (r#"[{}, {}, []]"#, 1),
+        (r#"{ "reference": { "left.hand": [null, 20.0] } }"#, 32),
+        (r#"{ "grips": [["walk", "right", 0.0, 1.0, 1.0]] }"#, 12),
+    ] {
+        folder.put("body.rig.json", text);
+        let refused = import::load(&path).expect_err(text);
+        let Refusal::Overrides(OverrideError::Json { line: 1, column: at, reason }) = &refused.kind else {
+            panic!("{refused:?}")
+        };
+        assert!(at.abs_diff(column) <= 2 && reason.contains("an object"), "{text}: {refused}");
+    }
+    fs::remove_file(folder.0.join("body.rig.json")).expect("removed");
+    folder.put("body.contacts.json", "[[]]");
+    let refused = import::load(&path).expect_err("a list in a list");
+    assert!(refused.to_string().contains("an object"), "{refused}");
+}
+
 #[test]
 fn contacts_that_make_no_sense_are_refused_with_their_file_and_place() {
     let folder = Folder::new("senseless");

@@ -333,6 +333,10 @@ pub struct PackArgs {
     /// Worker threads; 0 takes every core.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: u16,
+    /// Write the archive without what cannot be packed, and with clips that are further off than --tolerance; without it
+    /// nothing is written then. It ends with 1 either way.
+    #[arg(long)]
+    pub keep_going: bool,
     /// Archive to write.
     #[arg(short, long, value_name = "OUT.throng")]
     pub output: PathBuf,

@@ -14,6 +14,8 @@ pub enum Failure {
     Check(String),
     /// The engine refused what it was given, or gave up (5).
     Engine(String),
+    /// Its user has ended it before it was through (130). The report of what is done has been printed.
+    Interrupted(String),
     /// The options do not go together (2).
     Usage { what: String, hint: String },
     /// A file could not be read or makes no sense (3).
@@ -31,7 +33,8 @@ Exit codes:
   3  an input could not be read
   4  an output could not be written
   5  the engine refused what it was given (a fault of the program)
-With --json a failure other than 1 after the options were understood is a document with
+130  interrupted (Ctrl-C); retarget and check tell of what is done
+With --json a failure other than 1 and 130 after the options were understood is a document with
 \"error\", \"hint\" and \"exit_code\" on stdout; its words go to stderr in any case.";
 
 impl Failure {
@@ -53,6 +56,7 @@ impl Failure {
             Self::Input { .. } => 3,
             Self::Output { .. } => 4,
             Self::Engine(_) => 5,
+            Self::Interrupted(_) => 130,
         }
     }
 
@@ -70,7 +74,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Check(what) | Self::Engine(what) => f.write_str(what),
+            Self::Check(what) | Self::Engine(what) | Self::Interrupted(what) => f.write_str(what),
             Self::Usage { what, .. } => f.write_str(what),
             Self::Input { path, what, .. } => write!(f, "{}: {what}", path.display()),
             Self::Output { path, what } => write!(f, "{}: {what}", path.display()),
@@ -130,8 +134,8 @@ pub fn report(failure: &Failure, json: bool) {
     if let Some(hint) = hint {
         let _ = writeln!(stderr, "  hint: {hint}");
     }
-    // A failed check is part of the report, which is on stdout already.
-    if json && !matches!(failure, Failure::Check(_)) {
+    // These come with a report, which is on stdout already.
+    if json && !matches!(failure, Failure::Check(_) | Failure::Interrupted(_)) {
         print_json(&Document { error, hint, exit_code: failure.code() });
     }
 }

@@ -41,6 +41,10 @@ struct Row {
 #[derive(Serialize)]
 struct Report {
     output: PathBuf,
+    /// False where something failed and the run was not to keep going.
+    written: bool,
+    /// Files and clips that are not in the archive, with the reason.
+    left_out: Vec<String>,
     rig: String,
     joints: usize,
     shared_joints: usize,
@@ -69,8 +73,8 @@ pub fn run(options: &PackArgs, json: bool) -> Result<(), Failure> {
     let mut inputs = options.files.clone();
     inputs.extend(options.onto.as_ref().map(PathBuf::from));
     output::refuse_inputs(&options.output, &inputs, ARCHIVE)?;
-    let mut warnings = Vec::new();
-    let (rig, body, sources) = gather(options, &mut warnings)?;
+    let (mut warnings, mut left_out) = (Vec::new(), Vec::new());
+    let (rig, body, sources) = gather(options, &mut warnings, &mut left_out)?;
     let settings = PackSettings { tolerance: options.tolerance * 1e-3, shell: options.shell * 1e-3 };
     let names = names(&sources, &mut warnings);
 
@@ -86,9 +90,9 @@ pub fn run(options: &PackArgs, json: bool) -> Result<(), Failure> {
         let keys = fitting_keys(from, &motion.clip, &rig);
         match keys.and_then(|keys| Ok((BoundClip::build(rig.topology(), &keys)?, keys))) {
             Ok((clip, keys)) => bound.push((index, clip, keys)),
-            Err(error) => warnings.push(match file {
-                Some(file) => format!("{}: left out: {error}", file.display()),
-                None => format!("left out: {error}"),
+            Err(error) => left_out.push(match file {
+                Some(file) => format!("{}: {error}", file.display()),
+                None => error.to_string(),
             }),
         }
         bar.inc(1);
@@ -97,33 +101,61 @@ pub fn run(options: &PackArgs, json: bool) -> Result<(), Failure> {
     if bound.is_empty() {
         let what = "no clip is left to be packed".to_owned();
         return Err(Failure::usage(
-            [what].into_iter().chain(warnings).collect::<Vec<_>>().join("; "),
+            [what].into_iter().chain(left_out).chain(warnings).collect::<Vec<_>>().join("; "),
             "`throng inspect FILE` shows the clips of a file",
         ));
     }
     let packed = fit_all(&rig, &bound, &names, &settings, options.threads.into())
         .map_err(|error| Failure::Engine(error.to_string()))?;
     let bytes = pack(&rig, &settings, &packed).map_err(|error| Failure::Engine(error.to_string()))?;
-    let report = report(options, &bytes, &sources, &bound, &names, warnings)?;
-    output::write_whole(&options.output, &bytes)?;
+    let mut report = report(options, &bytes, &sources, &bound, &names, warnings)?;
+    let over = report.clips.iter().filter(|row| row.error_mm > options.tolerance).count();
+    let failed = over + left_out.len() > 0;
+    report.left_out = left_out;
+    report.written = options.keep_going || !failed;
+    if report.written {
+        output::write_whole(&options.output, &bytes)?;
+    }
     if json {
         output::print_json(&report);
     } else {
         show(&report);
     }
-    let over = report.clips.iter().filter(|row| row.error_mm > options.tolerance).count();
-    if over > 0 {
-        return Err(Failure::Check(format!(
-            "{over} of {} clips are further off than {} mm: that is less than bound clips can tell of this character",
-            report.clips.len(),
-            options.tolerance,
-        )));
+    if failed {
+        return Err(Failure::Check(verdict(options, &report, over)));
     }
     Ok(())
 }
 
-/// The character, and all clips with their skeletons.
-fn gather(options: &PackArgs, warnings: &mut Vec<String>) -> Result<(Rig, Body, Vec<Source>), Failure> {
+/// What failed, and what has become of the archive.
+fn verdict(options: &PackArgs, report: &Report, over: usize) -> String {
+    let mut what = Vec::new();
+    if !report.left_out.is_empty() {
+        what.push(format!("{} files or clips cannot be packed", report.left_out.len()));
+    }
+    if over > 0 {
+        what.push(format!(
+            "{over} of {} clips are further off than {} mm: that is less than bound clips can tell of this character",
+            report.clips.len(),
+            options.tolerance,
+        ));
+    }
+    let output = options.output.display();
+    what.push(if report.written {
+        format!("{output} was written with {} clips all the same", report.clips.len())
+    } else {
+        format!("{output} was not written: --keep-going writes what there is")
+    });
+    what.join("; ")
+}
+
+/// The character, and all clips with their skeletons. Files that cannot be read end it, but where it is to keep going and
+/// the character is another file's.
+fn gather(
+    options: &PackArgs,
+    warnings: &mut Vec<String>,
+    left_out: &mut Vec<String>,
+) -> Result<(Rig, Body, Vec<Source>), Failure> {
     let mut sources = Vec::new();
     let mut own = None;
     for path in &options.files {
@@ -133,7 +165,14 @@ fn gather(options: &PackArgs, warnings: &mut Vec<String>) -> Result<(Rig, Body, 
                 "pack the files that it was made from",
             ));
         }
-        let (body, motions) = source::read(path, warnings)?;
+        let (body, motions) = match source::read(path, warnings) {
+            Ok(read) => read,
+            Err(failure) if options.keep_going && (options.onto.is_some() || own.is_some()) => {
+                left_out.push(failure.to_string());
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
         sources.extend(motions.into_iter().map(|motion| Source { file: Some(path.clone()), motion }));
         own = own.or(Some(body));
     }
@@ -278,6 +317,8 @@ fn report(
     let raw_bytes: usize = rows.iter().map(|row| row.raw_bytes).sum();
     Ok(Report {
         output: options.output.clone(),
+        written: false,
+        left_out: Vec::new(),
         rig: archive.rig().to_owned(),
         joints,
         shared_joints: archive.shared_joints(),
@@ -297,6 +338,9 @@ fn report(
 fn show(report: &Report) {
     for warning in &report.warnings {
         output::warn(warning);
+    }
+    for left_out in &report.left_out {
+        output::warn(format!("left out: {}", output::printable(left_out)));
     }
     let mut table = table(&["clip", "s", "keys", "raw bytes", "packed", "%", "error mm"]);
     let percent = |ratio: f64| format!("{:.2}", 100.0 * ratio);
@@ -322,8 +366,9 @@ fn show(report: &Report) {
     ]);
     align_right(&mut table, 1..7);
     output::say(format!(
-        "{}: {} joints of {:?}, {} of them told once for all clips",
+        "{}{}: {} joints of {:?}, {} of them told once for all clips",
         report.output.display(),
+        if report.written { "" } else { " (not written)" },
         report.joints,
         report.rig,
         report.shared_joints,

@@ -127,6 +127,64 @@ fn usage_of_pack_is_checked() {
     }
 }
 
+/// An archive that lacks what was asked for is written only where its user says so, and never without a word.
+#[test]
+fn what_cannot_be_packed_leaves_no_archive_unless_it_is_to_keep_going() {
+    use throng::content::{self, BodyPlan, ClipKind, RigKind};
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().unwrap_or_default().to_owned();
+    let body = content::character(RigKind::Biped, &BodyPlan::adult());
+    let walk = content::clip(ClipKind::Walk, &body);
+    let mut far = content::clip(ClipKind::Idle, &body);
+    for value in
+        far.tracks.iter_mut().filter_map(|track| track.translation.as_mut()).flat_map(|own| &mut own.values)
+    {
+        value.y += 1e4;
+    }
+    let put = |name: &str, clips: &[throng::clip::RawClip]| {
+        let bytes = throng::export::glb(&body.character, clips, &Default::default()).expect("writes");
+        fs::write(path(name), bytes).expect("written");
+    };
+    put("walk.glb", std::slice::from_ref(&walk));
+    put("both.glb", &[walk, far]);
+    fs::write(path("damaged.glb"), "damaged").expect("written");
+    let archive = path("a.throng");
+    let pack = |more: &[&str]| throng(&[&["pack", "--json", "-o", &archive], more].concat());
+
+    let refused = pack(&[&path("both.glb")]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+    assert!(!fs::exists(&archive).expect("looked"), "nothing is written");
+    let report = document(&refused);
+    assert_eq!((&report["written"], report["left_out"].as_array().map(Vec::len)), (&false.into(), Some(1)));
+    for word in ["1 files or clips cannot be packed", "was not written", "--keep-going"] {
+        assert!(stderr(&refused).contains(word), "{word}: {}", stderr(&refused));
+    }
+    let kept = pack(&["--keep-going", &path("both.glb"), &path("damaged.glb")]);
+    assert_eq!(kept.status.code(), Some(1), "{}", stderr(&kept));
+    assert!(
+        stderr(&kept).contains("2 files or clips cannot be packed")
+            && stderr(&kept).contains("was written with 1 clips")
+    );
+    let report = document(&kept);
+    assert_eq!((&report["written"], &report["clip_count"]), (&true.into(), &1.into()));
+    assert_eq!(
+        document(&throng(&["inspect", "--json", &archive]))["clips"].as_array().map(Vec::len),
+        Some(1)
+    );
+    fs::remove_file(&archive).expect("removed");
+
+    let damaged = pack(&[&path("walk.glb"), &path("damaged.glb")]);
+    assert_eq!(damaged.status.code(), Some(3), "{}", stderr(&damaged));
+    // Whose skeleton it would be, nobody knows.
+    let first = pack(&["--keep-going", &path("damaged.glb"), &path("walk.glb")]);
+    assert_eq!(first.status.code(), Some(3), "{}", stderr(&first));
+    // Nearer than clips can be told.
+    let fine = pack(&[&path("walk.glb"), "--tolerance", "0.001"]);
+    assert_eq!(fine.status.code(), Some(1), "{}", stderr(&fine));
+    assert!(stderr(&fine).contains("further off than 0.001 mm") && !fs::exists(&archive).expect("looked"));
+    assert_eq!(pack(&[&path("walk.glb")]).status.code(), Some(0));
+}
+
 #[test]
 fn clips_of_one_name_are_told_apart_by_their_files() {
     let Some(file) = data("gltf/ozz_pab/pab_locomotions.glb") else { return };

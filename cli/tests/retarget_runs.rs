@@ -93,6 +93,72 @@ fn a_run_that_is_killed_leaves_whole_files_and_the_next_one_finishes_it() {
     println!("killed {kills} times");
 }
 
+/// Ctrl-C: what is done is told, also as JSON, and nothing of it is done again.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_far_it_came_and_the_next_one_goes_on() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let (from, to) = (folder.path().join("in"), folder.path().join("out"));
+    let count = 60;
+    sources(&from, count);
+    let child = start(&from, &to, &[]);
+    let begun = Instant::now();
+    while journal(&to) == 0 && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("sent");
+    assert!(sent.success());
+    let output = child.wait_with_output().expect("ends");
+    let (done, words) = (journal(&to), stderr(&output));
+    assert_eq!(output.status.code(), Some(130), "{words}");
+    assert!(
+        words.contains(&format!("interrupted: {done} of {count} files are done; the same command goes on")),
+        "{words}"
+    );
+    let report: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(report.as_array().map(Vec::len), Some(done));
+    assert!(done < count && content(&to).len() == done, "whole files only");
+    let output = start(&from, &to, &[]).wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("{done} of {count} files were done before")));
+    assert_eq!(content(&to).len(), count);
+}
+
+/// Images beside the target become part of the outputs, so they count as what these are made from.
+#[test]
+fn an_image_beside_the_target_that_has_changed_makes_outputs_anew() {
+    use throng::content::{self, BodyPlan, RigKind};
+    let folder = tempfile::tempdir().expect("a directory");
+    let (from, to) = (folder.path().join("in"), folder.path().join("out"));
+    sources(&from, 2);
+    let body = content::character(RigKind::Deform, &BodyPlan::adult());
+    let glb = throng::export::glb(&body.character, &[], &Default::default()).expect("writes");
+    let length = u32::from_le_bytes(glb[12..16].try_into().expect("four")) as usize;
+    let mut document: Value = serde_json::from_slice(&glb[20..20 + length]).expect("JSON");
+    document["images"] = serde_json::json!([{ "uri": "skin%20a.png" }]);
+    document["buffers"][0]["uri"] = "hero.bin".into();
+    let (target, image) = (folder.path().join("hero.gltf"), folder.path().join("skin a.png"));
+    fs::write(&target, document.to_string()).expect("written");
+    fs::write(folder.path().join("hero.bin"), &glb[20 + length + 8..]).expect("written");
+    let run = || {
+        let output = throng(&["retarget", text(&from), "--onto", text(&target), "-o", text(&to)]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let holds = |word: &[u8]| content(&to).values().all(|own| own.windows(word.len()).any(|w| w == word));
+        (
+            stdout(&output).contains("2 of 2 files were done before"),
+            holds(b"first image"),
+            holds(b"other image"),
+        )
+    };
+    fs::write(&image, "first image").expect("written");
+    assert_eq!(run(), (false, true, false));
+    assert_eq!(run(), (true, true, false));
+    fs::write(&image, "other image").expect("written");
+    assert_eq!(run(), (false, false, true));
+    fs::remove_file(&image).expect("removed");
+    assert_eq!(run(), (false, false, false));
+}
+
 #[test]
 fn two_runs_on_one_folder_share_it_by_shards_and_never_one_shard() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -25,8 +25,8 @@ pub struct Original<'a> {
 }
 
 /// The file as GLB with `clips` in place of its animations. Clips are on the imported skeleton; they are taken back to the
-/// file's axes, units and scales. Cubic translations become straight lines between their keys: tangents cannot be taken
-/// back through a hierarchy that scales.
+/// file's axes, units and scales. Curves stay steps, straight lines or cubics; cubics with keys before the clip's start or
+/// after its end become straight lines between those within.
 ///
 /// # Errors
 /// If the file is not the one that was imported, a buffer of it cannot be read, a clip is not valid, or the result would
@@ -345,24 +345,16 @@ impl File<'_> {
                 }
             }
             if let Some(curve) = &track.translation {
-                // Positions of the joint at the keys, house axes, relative to the parent joint's frame.
-                let values = curve
-                    .times
-                    .iter()
-                    .enumerate()
-                    .map(|(key, _)| {
-                        let at = match curve.interpolation {
-                            Interpolation::CubicSpline => curve.values[3 * key + 1],
-                            _ => curve.values[key],
-                        };
-                        self.translation(joint, at, root, back, scale)
-                    })
-                    .collect();
-                let interpolation = match curve.interpolation {
-                    Interpolation::Step => Interpolation::Step,
-                    _ => Interpolation::Linear,
-                };
-                own.translation = Some(Curve { times: curve.times.clone(), values, interpolation });
+                // Positions of the joint at the keys, house axes, relative to the parent joint's frame; of a cubic the
+                // one in the middle, between tangents.
+                let cubic = curve.interpolation == Interpolation::CubicSpline;
+                let of = |value: Vec3| self.translation(joint, value, root, back, scale);
+                let origin = of(Vec3::ZERO);
+                let values =
+                    curve.values.iter().enumerate().map(|(at, &value)| {
+                        if cubic && at % 3 != 1 { of(value) - origin } else { of(value) }
+                    });
+                own.translation = Some(Curve { values: values.collect(), ..curve.clone() });
             }
             result.tracks.push(own);
         }

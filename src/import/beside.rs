@@ -1,6 +1,6 @@
 //! What lies beside characters and motions and says more of them: `NAME.rig.json`, `*.contacts.json`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,11 +11,15 @@ use crate::rig::RigOverrides;
 /// Ending of contacts.
 const CONTACTS: &str = ".contacts.json";
 
+/// Endings of motions.
+const MOTIONS: [&str; 6] = ["glb", "gltf", "vrm", "vrma", "bvh", "txt"];
+
 /// The files beside others, each folder looked through once: whoever loads many files keeps one of these.
 ///
 /// ```text
 /// NAME.rig.json        RigOverrides of NAME.glb, NAME.bvh, ...
-/// NAME.contacts.json   contacts of its clips; without it, those of the folder's *.contacts.json that name the file
+/// NAME.contacts.json   contacts of its clips; without it, those of the folder's *.contacts.json that name the file and
+///                      have no motion of their own name beside them
 /// ```
 #[derive(Debug, Default)]
 pub struct Beside {
@@ -83,12 +87,12 @@ impl Beside {
         let path = path.as_ref();
         let mut found = Found { overrides: self.overrides.clone(), ..Found::default() };
         let rig = path.with_extension("rig.json");
-        if found.overrides.is_none() && rig.is_file() && rig != path {
+        if found.overrides.is_none() && is_there(&rig) && rig != path {
             let overrides = load_overrides(&rig)?;
             found.overrides = Some((rig, overrides));
         }
         let own = path.with_extension(&CONTACTS[1..]);
-        if own.is_file() {
+        if is_there(&own) {
             let contacts = Sidecar::load_all(&own)?.into_iter().map(|sidecar| (own.clone(), sidecar));
             found.contacts.extend(contacts);
         } else {
@@ -110,13 +114,22 @@ impl Beside {
             return Arc::clone(known);
         }
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries
-            .filter(|entry| entry.file_name().to_string_lossy().ends_with(CONTACTS))
-            .map(|entry| entry.path())
-            .collect();
+        let (mut motions, mut paths) = (HashSet::new(), Vec::new());
+        for path in entries.map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if let Some(own) = name.strip_suffix(CONTACTS) {
+                paths.push((own.to_owned(), path));
+            } else if let (Some(stem), Some(ending)) = (path.file_stem(), path.extension())
+                && MOTIONS.iter().any(|motion| ending.eq_ignore_ascii_case(motion))
+            {
+                motions.insert(stem.to_string_lossy().into_owned());
+            }
+        }
+        // Contacts of others need not be read, of which there may be as many as motions.
+        paths.retain(|(own, _)| !motions.contains(own));
         paths.sort();
         let mut found = Folder::default();
-        for path in paths {
+        for (_, path) in paths {
             match Sidecar::load_all(&path) {
                 Ok(all) => found.contacts.extend(all.into_iter().map(|sidecar| (path.clone(), sidecar))),
                 Err(error) => found.unreadable.push((path, error.kind.to_string())),
@@ -170,6 +183,11 @@ impl Beside {
         }
         Ok(imported)
     }
+}
+
+/// Also what is no file, or a link that leads nowhere: reading it says so.
+fn is_there(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
 }
 
 fn load_overrides(path: &Path) -> Result<RigOverrides, ImportError> {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{ImportError, Imported, Refusal, Warning};
 use crate::clip::{Contacts, FootContacts, Interval, RootSource};
 use crate::rig::Side;
+use crate::rig::object::Object;
 
 /// Contacts of one clip as a file gives them: times on the motion file's clock, units of metres.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,7 +130,10 @@ impl Sidecar {
     /// [`ImportError`] if it cannot be read or is not of this format.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ImportError> {
         let path = path.as_ref();
-        read(path).and_then(|bytes| Self::new(parse(&bytes)?)).map_err(|kind| refuse(path, kind))
+        read(path)
+            .and_then(|bytes| parse(&bytes))
+            .and_then(|Object(file)| Self::new(file))
+            .map_err(|kind| refuse(path, kind))
     }
 
     /// Reads a contacts file of one clip, or of a list of clips.
@@ -158,9 +162,10 @@ impl Sidecar {
 
     fn all(bytes: &[u8]) -> Result<Vec<Self>, Refusal> {
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-            parse::<Vec<File>>(bytes)?.into_iter().map(Self::new).collect()
+            parse::<Vec<Object<File>>>(bytes)?.into_iter().map(|Object(file)| Self::new(file)).collect()
         } else {
-            Ok(vec![Self::new(parse(bytes)?)?])
+            let Object(file) = parse(bytes)?;
+            Ok(vec![Self::new(file)?])
         }
     }
 

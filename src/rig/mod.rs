@@ -3,6 +3,7 @@
 mod grips;
 mod hang;
 pub(crate) mod namesakes;
+pub(crate) mod object;
 mod overrides;
 mod raw;
 mod reference;

@@ -19,6 +19,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::hang::Hang;
+use super::object::{by_name, in_list};
 use super::{Digit, Grip, Limb, RawSkeleton, ReferencePose, Role, RoleMap, Side};
 
 /// Why overrides cannot be used.
@@ -83,8 +84,10 @@ pub struct RigOverrides {
     /// Role by joint name; `None` for a joint that has none.
     pub roles: BTreeMap<String, Option<String>>,
     /// By role. Applied from the hips outwards.
+    #[serde(deserialize_with = "by_name")]
     pub reference: BTreeMap<String, Adjustment>,
     /// What both hands hold in clips of this body, for bodies that they go onto.
+    #[serde(deserialize_with = "in_list")]
     pub grips: Vec<Grip>,
 }
 
@@ -95,11 +98,12 @@ impl RigOverrides {
     /// Where it is no JSON, has fields of other names, or names what is no role.
     #[cfg(feature = "import")]
     pub fn from_json(text: &str) -> Result<Self, OverrideError> {
-        let out: Self = serde_json::from_str(text).map_err(|error| OverrideError::Json {
-            line: error.line(),
-            column: error.column(),
-            reason: crate::error::json_reason(&error),
-        })?;
+        let super::object::Object(out): super::object::Object<Self> =
+            serde_json::from_str(text).map_err(|error| OverrideError::Json {
+                line: error.line(),
+                column: error.column(),
+                reason: crate::error::json_reason(&error),
+            })?;
         for role in out.roles.values().flatten().chain(out.reference.keys()) {
             Role::from_str(role)?;
         }

@@ -10,9 +10,11 @@
 
 pub mod args;
 mod collect;
+mod content;
 mod journal;
 mod picture;
 mod report;
+mod stop;
 mod target;
 mod work;
 
@@ -115,6 +117,7 @@ fn run(
     for warning in &plan.target.warnings {
         output::warn(format!("target: {}", output::printable(warning)));
     }
+    stop::listen()?;
     let begin = std::time::Instant::now();
     let (entries, cores) = work::all(plan, files, journal, threads, &bar);
     let seconds = begin.elapsed().as_secs_f64();
@@ -122,6 +125,11 @@ fn run(
     let entries = entries?;
     let clips = entries.iter().filter(|entry| !entry.earlier).map(|entry| entry.clips.len()).sum();
     report::show(&entries, Speed { clips, cores, seconds }, json);
+    if stop::asked() && entries.len() < files.len() {
+        let goes_on = if journal.is_some() { "; the same command goes on with the others" } else { "" };
+        let (done, all) = (entries.len(), files.len());
+        return Err(Failure::Interrupted(format!("interrupted: {done} of {all} files are done{goes_on}")));
+    }
     Ok(entries)
 }
 

@@ -19,7 +19,8 @@ const FORMAT: Format = Format { size: [200, 280], samples: 4 };
 
 /// Draws clip `index` of a file, each time twice: on its own skeleton, and on the target.
 pub fn draw(plan: &Plan<'_>, file: &SourceFile, index: usize, path: &Path) -> Result<(), Failure> {
-    let done = convert(plan, file).map_err(|error| Failure::input(&file.path, error))?;
+    let done = convert(plan, file, &|| false).map_err(|error| Failure::input(&file.path, error))?;
+    let Some(done) = done else { return Ok(()) };
     let clips = done.clips;
     let (from, motions) = source::of_import(done.source);
     let (Some(own), Some(baked)) = (motions.get(index), clips.get(index)) else {

@@ -8,7 +8,7 @@ use throng::export::{self, ExportError, ExportOptions, Original};
 use throng::import::{Imported, LoadOptions, Warning};
 use throng::rig::{RawCharacter, ReferencePose, Rig, RigSource, RoleMap};
 
-use super::work;
+use super::content::{self, Parts};
 use crate::output::Failure;
 use crate::{files, source};
 
@@ -61,7 +61,7 @@ impl Target {
                     },
                     hint: Some("`throng render --list` names what is built in".to_owned()),
                 })?;
-                content = work::content(path).map_err(|error| Failure::input(path, error))?;
+                content = content::content(path, Parts::All).map_err(|error| Failure::input(path, error))?;
                 let imported = beside.load(path, options).map_err(files::refused)?;
                 if imported.character.skeleton.joints.is_empty() {
                     return Err(Failure::input(path, "has no skeleton"));

@@ -15,7 +15,9 @@ use throng::rig::{Rig, RigSource};
 
 use super::args::ExportFormat;
 use super::collect::SourceFile;
+use super::content::{Parts, content};
 use super::journal::{self, Entry, Journal, Judgement};
+use super::stop;
 use super::target::Target;
 use crate::output::{self, Failure};
 
@@ -36,7 +38,7 @@ pub struct Plan<'a> {
 }
 
 /// Entries in the order of the files, and the workers there were. The first failure to write ends the run: nothing would
-/// get better by going on.
+/// get better by going on. One that is interrupted has entries of the files that are done.
 pub fn all(
     plan: &Plan<'_>,
     files: &[SourceFile],
@@ -52,10 +54,10 @@ pub fn all(
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let worker = || {
         let mut done = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.load(Ordering::Relaxed) && !stop::asked() {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = files.get(at) else { break };
-            let result = one(plan, file, journal);
+            let Some(result) = one(plan, file, journal).transpose() else { break };
             let failed = result.is_err();
             done.push((at, result));
             bar.inc(1);
@@ -76,7 +78,8 @@ pub fn all(
     (done.into_iter().map(|(_, result)| result).collect(), cores)
 }
 
-fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<Entry, Failure> {
+/// `None` if the run was interrupted before the file was done.
+fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<Option<Entry>, Failure> {
     let mut entry = Entry {
         source: file.path.to_string_lossy().into_owned(),
         place: journal::place(&file.path),
@@ -86,14 +89,15 @@ fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<
         Ok(key) => entry.key = key,
         Err(error) => {
             entry.error = Some(error);
-            return Ok(entry);
+            return Ok(Some(entry));
         }
     }
     if let Some(before) = journal.and_then(|journal| journal.find(&entry.key)) {
-        return Ok(Entry { source: entry.source, place: entry.place, ..before });
+        return Ok(Some(Entry { source: entry.source, place: entry.place, ..before }));
     }
-    match convert(plan, file) {
-        Ok(done) => {
+    match convert(plan, file, &stop::asked) {
+        Ok(None) => return Ok(None),
+        Ok(Some(done)) => {
             let report = &done.source.report;
             entry.overrides = report.overrides.as_ref().map(|path| path.display().to_string());
             entry.warnings =
@@ -111,12 +115,12 @@ fn one(plan: &Plan<'_>, file: &SourceFile, journal: Option<&Journal>) -> Result<
     if let Some(journal) = journal {
         journal.add(&entry)?;
     }
-    Ok(entry)
+    Ok(Some(entry))
 }
 
 /// Of all that an output is made from: the file and what it refers to, what lies beside it, target, options, place.
 fn key(plan: &Plan<'_>, file: &SourceFile) -> Result<String, String> {
-    let mut all = content(&file.path).map_err(|error| error.to_string())?;
+    let mut all = content(&file.path, Parts::Motion).map_err(|error| error.to_string())?;
     all.extend_from_slice(plan.target.content());
     let found = plan.beside.of(&file.path).map_err(|error| error.to_string())?;
     let overrides = found.overrides.map(|(_, overrides)| overrides);
@@ -128,37 +132,6 @@ fn key(plan: &Plan<'_>, file: &SourceFile) -> Result<String, String> {
     );
     all.extend_from_slice(env!("CARGO_PKG_VERSION").as_bytes());
     Ok(journal::hash(&all))
-}
-
-/// Bytes of a file and, of a glTF document, of the buffers beside it.
-pub fn content(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut all = std::fs::read(path)?;
-    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gltf")) {
-        let document: serde_json::Value = serde_json::from_slice(&all).unwrap_or_default();
-        let buffers = document["buffers"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let folder = path.parent().unwrap_or(Path::new(""));
-        for uri in buffers.iter().filter_map(|buffer| buffer["uri"].as_str()) {
-            // What the importer refuses is no part of it, and data is in the document.
-            if let Some(beside) = percent_decoded(uri).filter(|_| !uri.starts_with("data:")) {
-                all.extend(std::fs::read(folder.join(beside)).unwrap_or_default());
-            }
-        }
-    }
-    Ok(all)
-}
-
-/// As the importer reads names in a document.
-fn percent_decoded(uri: &str) -> Option<String> {
-    let (mut bytes, mut rest) = (Vec::new(), uri.bytes());
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        bytes.push((digit()? * 16 + digit()?) as u8);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// What concerns meshes does not concern clips.
@@ -198,14 +171,18 @@ pub struct Done {
 }
 
 /// Clips of a file on the target, and how they came over. A clip that cannot be bound is an error of the file: what of
-/// it can be used would be less than it promises.
-pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<Done, String> {
+/// it can be used would be less than it promises. Between two clips it may be stopped, and gives nothing then.
+pub fn convert(
+    plan: &Plan<'_>,
+    file: &SourceFile,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Option<Done>, String> {
     let loaded = plan.beside.load(&file.path, &plan.options).map_err(|error| {
         // What lies beside a file has a name of its own.
         if error.file == file.path { error.kind.to_string() } else { error.to_string() }
     })?;
     if loaded.clips.is_empty() && !file.named {
-        return Ok(Done { source: loaded, clips: Vec::new(), judgements: Vec::new() });
+        return Ok(Some(Done { source: loaded, clips: Vec::new(), judgements: Vec::new() }));
     }
     if loaded.character.skeleton.joints.is_empty() {
         return Err("has no skeleton".to_owned());
@@ -231,11 +208,14 @@ pub fn convert(plan: &Plan<'_>, file: &SourceFile) -> Result<Done, String> {
     let options = RetargetOptions { contacts: plan.feet, travel: plan.travel, grips };
     let (mut clips, mut judgements) = (Vec::new(), Vec::new());
     for clip in &loaded.clips {
+        if stopped() {
+            return Ok(None);
+        }
         let done = retarget(source, clip, onto, &options).map_err(|error| error.to_string())?;
         judgements.push(judgement(&loaded, clip, done.verdict));
         clips.push(done.clip);
     }
-    Ok(Done { source: loaded, clips, judgements })
+    Ok(Some(Done { source: loaded, clips, judgements }))
 }
 
 /// With the ground speed of a cycle on the spot, and where it is from.
