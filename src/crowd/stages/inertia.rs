@@ -31,6 +31,11 @@ pub(crate) fn rows(joints: usize) -> usize {
     (joints + 2).div_ceil(GROUP) * GROUP_ROWS
 }
 
+/// Values of the memory that tell something; those after them do not count.
+pub(crate) fn told(joints: usize) -> usize {
+    (joints + 2) * VALUES
+}
+
 /// Where the pelvis of an old motion was, metres from its reference place, and how fast; none where nothing is remembered.
 pub(crate) fn pelvis(transition: &Transition, joints: usize) -> [[f32; 3]; 2] {
     let memory: &[f32] = bytemuck::cast_slice(transition.memory.as_deref().unwrap_or(&[]));

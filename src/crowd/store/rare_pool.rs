@@ -123,6 +123,11 @@ impl Crowd {
 
 #[cfg(test)]
 impl RarePool {
+    /// All memory that nobody uses.
+    pub fn memory(&mut self) -> &mut [Box<[Row]>] {
+        &mut self.memory
+    }
+
     /// What there is: boxes made, boxes here, memory here; and whether all of it has room to come back.
     pub fn state(&self) -> ([usize; 3], bool) {
         let room = self.boxes.capacity() >= self.made && self.memory.capacity() >= self.made;

@@ -176,8 +176,8 @@ impl Crowd {
         block.rare[lane] = copy.rare[0].take();
         let Some(rare) = &mut block.rare[lane] else { return };
         let old = core::mem::take(&mut rare.transition);
-        let mut memory =
-            old.memory.filter(|memory| memory.len() >= rows).unwrap_or_else(|| pool.take_memory(rows));
+        let own = old.memory.filter(|memory| memory.len() >= inertia::rows(joints));
+        let mut memory = own.unwrap_or_else(|| pool.take_memory(rows));
         let values: &mut [f32] = bytemuck::cast_slice_mut(&mut memory);
         for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 2) {
             let (is, was) = (now[joint], value(pose, joints, joint));
@@ -212,11 +212,12 @@ impl Crowd {
     /// Begins a transition from what is not known yet.
     pub(super) fn hold(&mut self, place: Place, seconds: f32) {
         let (rows, lane) = (self.memory_rows(), usize::from(place.lane));
+        let least = inertia::rows(self.topologies[usize::from(self.topology_at(place))].topology.len());
         self.have_rare(place);
         let Self { cohorts, pool, transitions, .. } = self;
         let block = &mut cohorts[usize::from(place.cohort)].blocks[place.block as usize];
         let Some(rare) = &mut block.rare[lane] else { return };
-        let own = rare.transition.memory.take().filter(|memory| memory.len() >= rows);
+        let own = rare.transition.memory.take().filter(|memory| memory.len() >= least);
         let mut memory = own.unwrap_or_else(|| pool.take_memory(rows));
         memory.fill(Row::ZERO);
         *transitions += usize::from(block.transitions & (1 << lane) == 0);

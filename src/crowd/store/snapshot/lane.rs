@@ -8,7 +8,7 @@ use crate::crowd::rare::{Fade, LayerState, Rare, Transition};
 use crate::crowd::stages::inertia;
 use crate::crowd::store::rebase::FARTHEST_ROOT;
 use crate::crowd::store::{Crowd, MAX_SPEED};
-use crate::lanes::Row;
+use crate::lanes::{BLOCK, Row};
 
 /// Longest fade or transition, seconds; farthest from its root that anything can be, and in the world, metres: roots are
 /// within [`FARTHEST_ROOT`], and feet and ground near them.
@@ -18,43 +18,57 @@ const FAR_IN_WORLD: f32 = 10.0 * FARTHEST_ROOT;
 /// Farthest that an old motion has the pelvis, metres: places of streams are below 1e6 m, of whatever size their bodies are.
 const FAR_PELVIS: f32 = 1e8;
 
-pub(super) fn write(out: &mut Writer<'_>, block: &Block, lane: usize) {
+/// What is over (slots that play nothing, fades and transitions that have ended, layers that were taken off, rows that
+/// only pooled memory has) is written as if it had never been: equal characters give equal bytes.
+pub(super) fn write(out: &mut Writer<'_>, block: &Block, lane: usize, joints: usize) {
     let state = block.peek(lane);
+    let bit = |mask: u16| mask & (1 << lane) != 0;
     out.u32(state.character);
     out.u16(state.rig);
     out.u16(state.skin);
     let range = block.tokens[lane].as_ref().map_or((0, 0), |token| (token.first_line(), token.line_count()));
     out.u32(range.0);
     out.u32(range.1);
-    out.bits(&state.flags);
+    let [stale, fading, transiting, layered, _settled] = state.flags;
+    out.bits(&[stale, fading, transiting, layered, false]);
     let Pair { since, lag, span, second, cut, patient, both, fade, poorer } = state.pair;
     out.0.extend([since, lag, span, fade, poorer]);
     out.bits(&[second, cut, patient, both]);
-    for clip in &state.clips {
+    for (slot, (clip, empty)) in state.clips.iter().zip(&LaneClip::EMPTY).enumerate() {
+        let clip = if block.plays(slot, lane) { clip } else { empty };
         out.u16(clip.clip);
         out.f32s(&clip.values);
         out.bits(&clip.bits);
     }
     out.f32s(&state.rows);
-    let Some(rare) = &block.rare[lane] else {
+    let busy = bit(block.fading | block.transitions | block.layered);
+    let Some(rare) = block.rare[lane].as_ref().filter(|_| busy) else {
         out.bits(&[false]);
         return;
     };
     out.bits(&[true]);
-    let Fade { from, to, elapsed, duration } = &rare.fade;
-    out.f32s(from);
-    out.f32s(to);
-    out.f32s(&[*elapsed, *duration]);
-    let Transition { memory, twist, elapsed, duration, layered } = &rare.transition;
+    let Fade { from, to, elapsed, duration } = if fading { rare.fade } else { Fade::default() };
+    out.f32s(&from);
+    out.f32s(&to);
+    out.f32s(&[elapsed, duration]);
+    let over = Transition::default();
+    let transition = if transiting { &rare.transition } else { &over };
+    let Transition { memory, twist, elapsed, duration, layered } = transition;
     out.f32s(twist);
     out.f32s(&[*elapsed, *duration, *layered]);
-    let memory: &[Row] = memory.as_deref().unwrap_or(&[]);
+    let memory = memory.as_deref().and_then(|memory| memory.get(..inertia::rows(joints))).unwrap_or(&[]);
     out.count(memory.len());
-    memory.iter().for_each(|row| out.f32s(&row.0));
+    let told = inertia::told(joints).min(memory.len() * BLOCK);
+    out.f32s(&bytemuck::cast_slice(memory)[..told]);
+    (told..memory.len() * BLOCK).for_each(|_| out.f32s(&[0.0]));
     for layer in &rare.layers {
+        let mut layer = if layer.used { *layer } else { LayerState::default() };
+        if layer.elapsed >= layer.duration {
+            (layer.from, layer.elapsed, layer.duration) = (layer.weight, 0.0, 0.0);
+        }
         out.u16(layer.clip);
         out.u16(layer.mask);
-        let LayerState { time, lost, speed, weight, from, to, elapsed, duration, .. } = *layer;
+        let LayerState { time, lost, speed, weight, from, to, elapsed, duration, .. } = layer;
         out.f32s(&[time, lost, speed, weight, from, to, elapsed, duration]);
         out.bits(&[layer.used, layer.loops, layer.ping_pong, layer.additive, layer.model_space]);
     }
@@ -104,9 +118,7 @@ fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Result<Ra
     [transition.elapsed, transition.duration, transition.layered] = values;
     let count = reader.count(size_of::<Row>())?;
     if count > 0 {
-        // What began before a topology of more joints came has the rows of then.
-        let least = inertia::rows(crowd.topologies[usize::from(topology)].topology.len());
-        if !(least..=crowd.memory_rows()).contains(&count) {
+        if count != inertia::rows(crowd.topologies[usize::from(topology)].topology.len()) {
             return Err(reader.damaged("the memory of a transition"));
         }
         let mut memory = vec![Row::ZERO; count];

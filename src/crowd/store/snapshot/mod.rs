@@ -134,7 +134,8 @@ impl Crowd {
 
     /// The whole crowd as bytes, into a list that the host keeps: characters with handles, clocks, roots, feet, fades
     /// and transitions, slots and what is in them, free lists, blocks, who follows which stream. Not: rigs, clips and
-    /// maps of streams (their hashes are), settings, events of the last frame, and what was reserved. Restored on the same instruction set, or on any in strict mode,
+    /// maps of streams (their hashes are), settings, events of the last frame, what was reserved, and what is over: equal
+    /// crowds give equal bytes, whatever they have been through. Restored on the same instruction set, or on any in strict mode,
     /// every later frame has the same bits as without.
     pub fn snapshot_into(&self, bytes: &mut Vec<u8>) {
         bytes.clear();
@@ -166,6 +167,7 @@ impl Crowd {
         self.free.iter().for_each(|&index| out.u32(index));
         out.count(self.cohorts.len());
         for cohort in &self.cohorts {
+            let joints = self.topologies[usize::from(cohort.topology)].topology.len();
             out.count(cohort.blocks.len());
             for block in &cohort.blocks {
                 out.u16(block.live);
@@ -176,7 +178,7 @@ impl Crowd {
                 }
                 out.u16(block.written);
                 for lane in lanes_of(block.live) {
-                    lane::write(out, block, lane);
+                    lane::write(out, block, lane, joints);
                 }
             }
             let filed = cohort.open.filed();
@@ -193,11 +195,25 @@ impl Crowd {
             out.count(firsts.len());
             firsts.iter().for_each(|&first| out.u32(first));
         }
-        out.count(self.slots.as_lines().len());
-        for line in self.slots.as_lines() {
-            out.f32s(&line.0);
-        }
+        self.write_lines(out);
         streams::write(out, &self.streams);
+    }
+
+    /// Slots are zeroed when they are given out: what was in free ones is over.
+    fn write_lines(&self, out: &mut Writer<'_>) {
+        let lines = self.slots.as_lines();
+        let mut free: Vec<(usize, usize)> = Vec::new();
+        for (length, firsts) in self.slots.free_ranges() {
+            free.extend(firsts.iter().map(|&first| (first as usize, *length as usize)));
+        }
+        free.sort_unstable();
+        out.count(lines.len());
+        let mut at = 0;
+        for (first, length) in free.into_iter().chain([(lines.len(), 0)]) {
+            lines[at..first].iter().for_each(|line| out.f32s(&line.0));
+            (0..length).for_each(|_| out.f32s(&Line::ZERO.0));
+            at = first + length;
+        }
     }
 
     /// Puts a snapshot in the place of all characters. The crowd must have the rigs and clips that it was made with, in

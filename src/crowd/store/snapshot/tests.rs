@@ -62,6 +62,70 @@ fn restoring_every_frame_piles_nothing_up_and_keeps_what_was_reserved() {
     }
 }
 
+/// First bytes in which two crowds differ, past the head, which has their hash.
+fn differs(a: &Crowd, b: &Crowd) -> Option<(usize, Vec<u8>, Vec<u8>)> {
+    let (a, b) = (a.snapshot(), b.snapshot());
+    let at = (super::HEAD..a.len().max(b.len())).find(|&at| a.get(at) != b.get(at))?;
+    let near = |bytes: &[u8]| bytes[at.min(bytes.len())..].iter().take(8).copied().collect();
+    Some((at, near(&a), near(&b)))
+}
+
+/// Slots, layers, fades and transitions of the past, memory that others have used, room and poses of the dead: nobody can
+/// tell them from outside, and so they are no part of a snapshot.
+#[test]
+fn equal_crowds_give_equal_bytes_whatever_they_have_been_through() {
+    let (mut plain, handles, [walk, jog]) = walkers(9, false);
+    frame(&mut plain);
+    let begin = plain.snapshot();
+    let (mut lived, ..) = walkers(9, false);
+    let (rig, _) = plain.body(handles[0]).expect("alive");
+    lived.restore(&begin).expect("equal");
+    lived.reserve(rig, 0, 500).expect("room");
+    lived.reserve_transitions(3);
+    // Memory with another motion in all of its rows, back in the pool.
+    for &handle in &handles {
+        lived.transition_to(handle, &[jog], 0.2).expect("transition");
+    }
+    (0..20).for_each(|_| frame(&mut lived));
+    for memory in lived.pool.memory() {
+        memory.iter_mut().for_each(|row| row.0.fill(9.0));
+    }
+    lived.restore(&begin).expect("equal");
+    assert!(lived.snapshot() == begin);
+
+    // In slots and lanes: what is taken back within a frame is over.
+    lived.set_clips(handles[1], &[jog, walk, jog]).expect("clips");
+    lived.set_layers(handles[2], &[Layer::new(jog.clip), Layer::new(walk.clip)]).expect("layers");
+    lived.set_layers(handles[2], &[Layer::new(jog.clip)]).expect("layers");
+    lived.set_layers(handles[3], &[Layer::new(jog.clip)]).expect("layers");
+    lived.set_layers(handles[3], &[]).expect("layers");
+    lived.fade_to(handles[4], &[jog], 0.5).expect("fade");
+    lived.transition_to(handles[5], &[jog], 0.5).expect("transition");
+    // One that was seen before it died, and one that never was.
+    let place = WorldTransform::IDENTITY;
+    let seen = lived.spawn(rig, 0, place, &[walk]).expect("spawn");
+    frame(&mut lived);
+    lived.despawn(seen).expect("alive");
+    let unseen = plain.spawn(rig, 0, place, &[walk]).expect("spawn");
+    plain.set_layers(handles[2], &[Layer::new(jog.clip)]).expect("layers");
+    plain.despawn(unseen).expect("alive");
+    frame(&mut plain);
+    // These have been elsewhere: clocks, feet and poses are what is seen of them.
+    for at in [1, 4, 5] {
+        plain.despawn(handles[at]).expect("alive");
+        lived.despawn(handles[at]).expect("alive");
+    }
+    assert_eq!(differs(&plain, &lived), None, "what is over");
+    // In memory that is taken from the pool.
+    for crowd in [&mut plain, &mut lived] {
+        crowd.transition_to(handles[6], &[jog], 0.5).expect("transition");
+        crowd.transition_to(handles[7], &[jog], 0.02).expect("transition");
+        crowd.set_layers(handles[7], &[Layer::new(jog.clip)]).expect("layers");
+        (0..3).for_each(|_| frame(crowd));
+    }
+    assert_eq!(differs(&plain, &lived), None, "what goes on");
+}
+
 #[test]
 fn an_additive_clip_does_not_play_alone_and_no_weight_is_above_one() {
     let (mut crowd, ..) = walkers(1, true);
