@@ -128,6 +128,7 @@ impl SlotBuffer {
         if let Some((_, firsts)) = self.free.iter_mut().find(|(length, _)| *length == lines)
             && let Some(first) = firsts.pop()
         {
+            // Whoever may write to all lines may have written to free ones.
             self.lines[first as usize..(first + lines) as usize].fill(Line::ZERO);
             return Some(SlotToken { buffer: self.id, first, lines });
         }
@@ -138,12 +139,13 @@ impl SlotBuffer {
         Some(SlotToken { buffer: self.id, first, lines })
     }
 
-    /// Takes a range back for slots of the same length.
+    /// Takes a range back for slots of the same length, and zeroes it: what was in it is nobody's.
     ///
     /// # Panics
     /// If the token is of another buffer.
     pub fn free(&mut self, token: SlotToken) {
         assert_eq!(token.buffer, self.id, "the token belongs to another buffer");
+        self.lines[token.first as usize..(token.first + token.lines) as usize].fill(Line::ZERO);
         match self.free.iter_mut().find(|(length, _)| *length == token.lines) {
             Some((_, firsts)) => firsts.push(token.first),
             None => self.free.push((token.lines, vec![token.first])),
@@ -156,9 +158,9 @@ impl SlotBuffer {
     }
 
     /// A buffer with slots where another one had them (first line and lines), and their tokens in the same order.
-    /// `None` if ranges overlap, are empty or lie past the end.
+    /// `None` if ranges overlap, are empty or lie past the end. Free ones are zeroed.
     pub fn with_slots(
-        lines: Vec<Line>,
+        mut lines: Vec<Line>,
         slots: &[(u32, u32)],
         free: Vec<(u32, Vec<u32>)>,
     ) -> Option<(Self, Vec<SlotToken>)> {
@@ -174,6 +176,11 @@ impl SlotBuffer {
         }
         if end as usize > lines.len() {
             return None;
+        }
+        for (length, firsts) in &free {
+            firsts
+                .iter()
+                .for_each(|&first| lines[first as usize..(first + length) as usize].fill(Line::ZERO));
         }
         let buffer = Self { lines, free, ..Self::default() };
         let id = buffer.id;

@@ -20,7 +20,7 @@ const FAR_PELVIS: f32 = 1e8;
 
 /// What is over (slots that play nothing, fades and transitions that have ended, layers that were taken off, rows that
 /// only pooled memory has) is written as if it had never been: equal characters give equal bytes.
-pub(super) fn write(out: &mut Writer<'_>, block: &Block, lane: usize, joints: usize) {
+pub(super) fn write(out: &mut Writer<'_>, (block, lane): (&Block, usize), joints: usize, interpolate: bool) {
     let state = block.peek(lane);
     let bit = |mask: u16| mask & (1 << lane) != 0;
     out.u32(state.character);
@@ -31,7 +31,8 @@ pub(super) fn write(out: &mut Writer<'_>, block: &Block, lane: usize, joints: us
     out.u32(range.1);
     let [stale, fading, transiting, layered, _settled] = state.flags;
     out.bits(&[stale, fading, transiting, layered, false]);
-    let Pair { since, lag, span, second, cut, patient, both, fade, poorer } = state.pair;
+    let Pair { since, lag, span, second, cut, patient, both, fade, poorer } =
+        if interpolate { state.pair } else { Pair::NEW };
     out.0.extend([since, lag, span, fade, poorer]);
     out.bits(&[second, cut, patient, both]);
     for (slot, (clip, empty)) in state.clips.iter().zip(&LaneClip::EMPTY).enumerate() {
@@ -88,7 +89,7 @@ pub(super) fn read(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Res
     };
     let [second, cut, patient, both] = reader.bits()?;
     let pair = Pair { since, lag, span, second, cut, patient, both, fade, poorer };
-    if !pair.sound() || second && !crowd.config.interpolate {
+    if !pair.sound() || pair != Pair::NEW && !crowd.config.interpolate {
         return Err(reader.damaged("a pair of poses"));
     }
     let mut clips = LaneClip::EMPTY;

@@ -178,7 +178,7 @@ impl Crowd {
                 }
                 out.u16(block.written);
                 for lane in lanes_of(block.live) {
-                    lane::write(out, block, lane, joints);
+                    lane::write(out, (block, lane), joints, self.config.interpolate);
                 }
             }
             let filed = cohort.open.filed();
@@ -195,25 +195,11 @@ impl Crowd {
             out.count(firsts.len());
             firsts.iter().for_each(|&first| out.u32(first));
         }
-        self.write_lines(out);
+        out.count(self.slots.as_lines().len());
+        for line in self.slots.as_lines() {
+            out.f32s(&line.0);
+        }
         streams::write(out, &self.streams);
-    }
-
-    /// Slots are zeroed when they are given out: what was in free ones is over.
-    fn write_lines(&self, out: &mut Writer<'_>) {
-        let lines = self.slots.as_lines();
-        let mut free: Vec<(usize, usize)> = Vec::new();
-        for (length, firsts) in self.slots.free_ranges() {
-            free.extend(firsts.iter().map(|&first| (first as usize, *length as usize)));
-        }
-        free.sort_unstable();
-        out.count(lines.len());
-        let mut at = 0;
-        for (first, length) in free.into_iter().chain([(lines.len(), 0)]) {
-            lines[at..first].iter().for_each(|line| out.f32s(&line.0));
-            (0..length).for_each(|_| out.f32s(&Line::ZERO.0));
-            at = first + length;
-        }
     }
 
     /// Puts a snapshot in the place of all characters. The crowd must have the rigs and clips that it was made with, in

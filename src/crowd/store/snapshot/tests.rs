@@ -126,6 +126,30 @@ fn equal_crowds_give_equal_bytes_whatever_they_have_been_through() {
     assert_eq!(differs(&plain, &lived), None, "what goes on");
 }
 
+/// There is no second pose in the slot that anything could come from.
+#[test]
+fn a_crowd_without_pairs_of_poses_takes_no_state_of_them() {
+    let (mut crowd, ..) = walkers(1, false);
+    frame(&mut crowd);
+    let sound = crowd.snapshot();
+    let mut lane = Vec::new();
+    let block = crowd.blocks().find(|block| block.live != 0).expect("one");
+    super::lane::write(&mut super::Writer(&mut lane), (block, 0), 64, false);
+    let at = sound.windows(lane.len()).position(|part| part == lane).expect("it is in there");
+    // Character, rig, skin, slot, flags; then steps of the pair, a fade among them.
+    for value in 0..5 {
+        let mut forged = sound.clone();
+        forged[at + 18 + value] = 1;
+        let mut hash = super::Hash::new();
+        hash.bytes(&forged[super::HEAD..]);
+        forged[super::HEAD - 8..super::HEAD].copy_from_slice(&hash.finish().to_le_bytes());
+        let refused = crowd.restore(&forged);
+        let pairs = matches!(refused, Err(SnapshotError::Damaged { what: "a pair of poses", .. }));
+        assert!(pairs, "value {value}: {refused:?}");
+    }
+    crowd.restore(&sound).expect("sound");
+}
+
 #[test]
 fn an_additive_clip_does_not_play_alone_and_no_weight_is_above_one() {
     let (mut crowd, ..) = walkers(1, true);
