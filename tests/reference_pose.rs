@@ -2,7 +2,7 @@
 
 use glam::Quat;
 use throng::content::{BodyPlan, RigKind, character};
-use throng::rig::{RawSkeleton, ReferencePose, Role, RoleMap, Side};
+use throng::rig::{RawSkeleton, ReferencePose, Rig, RigSource, Role, RoleMap, Side};
 
 /// Turns a joint and all below it about the model's left axis, radians.
 fn swing(skeleton: &mut RawSkeleton, roles: &RoleMap, role: Role, angle: f32) {
@@ -58,5 +58,30 @@ fn legs_of_different_lengths_stand_on_both_feet_and_feet_without_toes_lie_flat()
     for foot in [left, right] {
         assert!((pose.position(foot).y - rest.position(foot).y).abs() < 0.005);
         assert!(pose.rotation(foot).angle_between(rest.rotation(foot)) < 1e-6);
+    }
+}
+
+/// Of a child and of a giant alike.
+#[test]
+fn soles_of_feet_without_toes_are_as_long_as_their_legs_ask_for() {
+    let mut giant = BodyPlan::adult();
+    giant.stature *= 4.0;
+    for plan in [BodyPlan::adult(), BodyPlan::child(), giant] {
+        let built = character(RigKind::Biped, &plan);
+        let mut roles = built.roles.clone();
+        for side in Side::BOTH {
+            roles.clear(roles.joint(Role::Toe(side)).expect("a toe"));
+        }
+        let rig = Rig::build(&RigSource::new(&built.character, &roles)).expect("rig");
+        let whole = Rig::build(&RigSource::new(&built.character, &built.roles)).expect("rig");
+        let leg = rig.leg();
+        for (sole, toed) in rig.soles().iter().zip(whole.soles()) {
+            let (ahead, with) = (sole.ball[2] / leg, toed.ball[2] / leg);
+            assert!(
+                (ahead - 0.14).abs() < 1e-3 && (ahead - with).abs() < 0.05,
+                "{ahead} and {with} of a leg"
+            );
+            assert!(sole.heel[2] < 0.0 && sole.heel[1] == sole.ball[1]);
+        }
     }
 }

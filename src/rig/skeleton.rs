@@ -98,13 +98,13 @@ impl Rig {
         if skins.is_empty() {
             skins.push(Skin::of_joints(reference, &order));
         }
-        let leg = leg_length(skeleton, source.roles, reference) as f32;
+        let length = leg_length(skeleton, source.roles, reference);
         let mut soles = Vec::new();
         for leg in topology.legs() {
             let given = source.soles[if leg.side == Side::Left { 0 } else { 1 }];
             let sole = given.unwrap_or_else(|| {
                 let at = |joint: u16| positions[usize::from(joint)];
-                estimate_sole(at(leg.foot), leg.toe.map(at))
+                estimate_sole(at(leg.foot), leg.toe.map(at), length)
             });
             if let Some(&value) = sole
                 .heel
@@ -121,7 +121,7 @@ impl Rig {
             }
             soles.push(sole);
         }
-        let name = source.character.name.clone();
+        let (name, leg) = (source.character.name.clone(), length as f32);
         Ok(Self { name, topology, order, offsets, rotations, positions, leg, soles, skins })
     }
 
@@ -195,10 +195,14 @@ pub(crate) fn leg_length(skeleton: &RawSkeleton, roles: &RoleMap, reference: &Re
     if height > 1e-6 { height } else { 1.0 }
 }
 
-/// Ball below the toe joint, heel a quarter of the foot behind the ankle, both on the ground plane of the
+/// Where the sole bends ahead of the ankle, over the leg's length: 0.12 m for an adult's 0.86 m (thigh and shin are 0.245 and
+/// 0.246 of the stature: Winter, "Biomechanics and Motor Control of Human Movement").
+const BALL_AHEAD: f64 = 0.14;
+
+/// Ball below the toe joint or, where there is none, as far ahead as feet of such legs have it; heel a quarter of the foot behind the ankle, both on the ground plane of the
 /// reference pose, or just under the lower joint where the rig does not stand on it.
-pub(crate) fn estimate_sole(ankle: DVec3, toe: Option<DVec3>) -> Sole {
-    let ball = toe.unwrap_or(ankle + DVec3::new(0.0, -ankle.y, 0.12));
+pub(crate) fn estimate_sole(ankle: DVec3, toe: Option<DVec3>, leg: f64) -> Sole {
+    let ball = toe.unwrap_or(ankle + DVec3::new(0.0, -ankle.y, BALL_AHEAD * leg));
     let length = DVec3::new(ball.x - ankle.x, 0.0, ball.z - ankle.z).length().max(1e-3);
     let low = ankle.y.min(ball.y);
     let ground = if low > -0.1 * length && low < 1.2 * length { 0.0 } else { low - 0.1 * length };

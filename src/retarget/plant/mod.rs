@@ -215,7 +215,7 @@ fn sole(rig: &Rig, side: Side, foot: usize) -> Sole {
     let own = topology.legs().iter().position(|leg| leg.side == side);
     own.and_then(|at| rig.soles().get(at)).copied().unwrap_or_else(|| {
         let toe = topology.joint(Role::Toe(side)).map(|toe| rig.positions()[usize::from(toe)]);
-        estimate_sole(rig.positions()[foot], toe)
+        estimate_sole(rig.positions()[foot], toe, rig.leg().into())
     })
 }
 

@@ -4,7 +4,7 @@ use glam::{DMat4, DQuat, DVec3};
 
 use super::{Judged, judged_times};
 use crate::clip::{JointTracks, RawClip, RootSource};
-use crate::rig::{RawSkeleton, Role, Side, carrier, estimate_sole};
+use crate::rig::{RawSkeleton, Role, Side, carrier, estimate_sole, leg_length};
 
 /// One frame of a film.
 pub(super) struct Frame {
@@ -80,7 +80,8 @@ impl<'a> Film<'a> {
             return Some(Ball { joint: toe, offset: DVec3::ZERO });
         }
         let foot = self.joint(Role::Foot(side))?;
-        let sole = estimate_sole(self.judged.reference.position(foot), None);
+        let Judged { skeleton, roles, reference, .. } = self.judged;
+        let sole = estimate_sole(reference.position(foot), None, leg_length(skeleton, roles, reference));
         Some(Ball { joint: foot, offset: DVec3::from_array(sole.ball.map(f64::from)) })
     }
 
