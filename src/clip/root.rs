@@ -19,7 +19,8 @@ pub struct Twist {
 
 /// A planar displacement in the axes of where it starts. Lengths are in the unit of its maker: leg lengths where a
 /// [`RootMotion`] gives it, metres where a crowd reports how a character moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub struct Planar {
     /// Left.
     pub x: f32,

@@ -42,5 +42,7 @@ pub use store::{
     Play, RigId, Root, SNAPSHOT_VERSION, SnapshotError, Socket, Spawn, TransitionKind, WorldTransform, Wrap,
     joint_radii,
 };
+#[cfg(feature = "hecs")]
+pub(crate) use store::{LiveReader, RootReader};
 pub use streams::{Stream, StreamId, StreamPose, StreamReport, StreamRoot};
 pub use tier::{TIERS, Tier, TierConfig};

@@ -4,6 +4,7 @@ mod bounds;
 mod joints;
 mod layers;
 mod lifecycle;
+mod location;
 mod pack;
 pub(crate) mod place;
 mod playback;
@@ -38,27 +39,16 @@ pub(in crate::crowd) use bounds::RigBounds;
 pub use bounds::{Aabb, joint_radii};
 pub use joints::{LocalTransform, Socket};
 pub use layers::{Layer, LayerMode, MaskId};
+use location::{Location, Place};
 pub use roots::Root;
+#[cfg(feature = "hecs")]
+pub(crate) use roots::{LiveReader, RootReader};
 pub use snapshot::{SNAPSHOT_VERSION, SnapshotError};
 pub use transitions::TransitionKind;
 use values::check_transform;
 pub use values::{
     ClipId, CrowdConfig, Handle, MAX_SPEED, Occupancy, Play, RigId, Spawn, WorldTransform, Wrap,
 };
-
-#[derive(Clone, Copy, Debug)]
-struct Location {
-    generation: u32,
-    /// `None` while the index is free.
-    place: Option<Place>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    cohort: u16,
-    lane: u8,
-    block: u32,
-}
 
 /// Thousands of characters of any number of rigs and topologies.
 #[derive(Debug)]
@@ -235,7 +225,7 @@ impl Crowd {
         if entry.generation != handle.generation {
             return Err(stale);
         }
-        entry.place.ok_or(stale)
+        entry.place().ok_or(stale)
     }
 
     fn block(&self, handle: Handle) -> Result<(&Block, usize), BuildError> {

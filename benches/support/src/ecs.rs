@@ -1,7 +1,7 @@
 //! The two crossings between a hecs world and a crowd, at a size that no cache holds.
 
 use throng::content;
-use throng::crowd::{Crowd, CrowdConfig, PaletteFormat, WorldTransform};
+use throng::crowd::{Crowd, CrowdConfig, PaletteFormat, Tier, WorldTransform};
 use throng::lanes::Simd;
 use throng::lod::{Character, Hero, Importance, Mirror, RootMotion};
 use throng::rig::Rig;
@@ -17,30 +17,100 @@ const RIGS: usize = 8;
 /// A tag that splits the world's archetypes.
 struct Tagged;
 
+/// How the order of a world's entities lies to the crowd's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As spawned, rigs in turn, four archetypes; sorted into blocks by rig. The published figure.
+    Interleaved,
+    /// As spawned, one rig and one archetype: entities are lanes in order.
+    Straight,
+    /// As [`Interleaved`](Self::Interleaved), after every character has changed its tier at random, without
+    /// sorting again.
+    Retired,
+    /// None: every entity's character is any.
+    Shuffled,
+}
+
+impl Order {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Interleaved, Self::Straight, Self::Retired, Self::Shuffled];
+
+    /// Both crossings, then each.
+    fn names(self) -> [&'static str; 3] {
+        match self {
+            Self::Interleaved => ["ecs", "ecs read", "ecs write back"],
+            Self::Straight => ["ecs straight", "ecs straight read", "ecs straight write back"],
+            Self::Retired => ["ecs retired", "ecs retired read", "ecs retired write back"],
+            Self::Shuffled => ["ecs shuffled", "ecs shuffled read", "ecs shuffled write back"],
+        }
+    }
+}
+
+/// Both crossings of the published order and each of them, then both of every other order.
+///
+/// # Errors
+/// As [`crossings`].
+pub fn all(simd: Simd, entities: usize, rounds: usize) -> Result<Vec<StageTime>, StressError> {
+    let mut times = Vec::new();
+    for order in Order::ALL {
+        let [both, read, write] = crossings(simd, order, entities, rounds)?;
+        times.push(both);
+        if order == Order::Interleaved {
+            times.extend([read, write]);
+        }
+    }
+    Ok(times)
+}
+
 /// Reading all transforms and writing all roots back, nanoseconds per character: both crossings, then each.
 ///
 /// # Errors
 /// If a rig or a character is refused.
-pub fn crossings(simd: Simd, entities: usize, rounds: usize) -> Result<[StageTime; 3], StressError> {
+pub fn crossings(
+    simd: Simd,
+    order: Order,
+    entities: usize,
+    rounds: usize,
+) -> Result<[StageTime; 3], StressError> {
     // The smallest output: it is not written here.
     let config = CrowdConfig { simd, format: PaletteFormat::Snorm16, ..CrowdConfig::default() };
     let mut crowd = Crowd::new(config);
     let mut rigs = Vec::new();
-    for body in content::variants(1, RIGS) {
+    for body in content::variants(1, if order == Order::Straight { 1 } else { RIGS }) {
         rigs.push(crowd.add_rig(Rig::build(&body.rig_source())?)?);
     }
-    let mut world = hecs::World::new();
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 32) as usize % below
+    };
+    let mut characters = Vec::with_capacity(entities);
     for at in 0..entities {
         let place = WorldTransform::standing((at % 317) as f32, (at / 317) as f32, at as f32);
-        let character = Character(crowd.spawn(rigs[at % RIGS], 0, place, &[])?);
+        characters.push((Character(crowd.spawn(rigs[at % rigs.len()], 0, place, &[])?), place));
+    }
+    crowd.pack();
+    match order {
+        Order::Interleaved | Order::Straight => {}
+        Order::Retired => {
+            for (character, _) in &characters {
+                crowd.set_tier(character.0, Tier::ALL[random(Tier::ALL.len())])?;
+            }
+        }
+        Order::Shuffled => (1..entities).for_each(|at| characters.swap(at, random(at + 1))),
+    }
+    let mut world = hecs::World::new();
+    for (at, &(character, place)) in characters.iter().enumerate() {
         match at % 7 {
+            _ if order == Order::Straight => world.spawn((character, place, RootMotion::default())),
             0 => world.spawn((character, place, RootMotion::default(), Importance(2.0))),
             1 => world.spawn((character, place, RootMotion::default(), Tagged)),
             2 if at % 700 == 2 => world.spawn((character, place, RootMotion::default(), Hero)),
             _ => world.spawn((character, place, RootMotion::default())),
         };
     }
-    crowd.pack();
     let mut mirror = Mirror::default();
     let mut crossed = 0;
     let times = interleave(rounds, 2, |subject| {
@@ -53,6 +123,7 @@ pub fn crossings(simd: Simd, entities: usize, rounds: usize) -> Result<[StageTim
     });
     debug_assert_eq!(crossed, entities);
     let [read, write] = [times[0], times[1]].map(|ns| ns / entities as f64);
-    Ok([("ecs", read + write), ("ecs read", read), ("ecs write back", write)]
+    let [both, reading, writing] = order.names();
+    Ok([(both, read + write), (reading, read), (writing, write)]
         .map(|(name, ns_per_character)| StageTime { name, ns_per_character }))
 }

@@ -171,7 +171,7 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
             rigs: crowd.rigs().len(),
             palette: config.format.name(),
             stages,
-            beside: ecs::crossings(config.simd, ecs::ENTITIES, options.effort.rounds)?.into(),
+            beside: ecs::all(config.simd, ecs::ENTITIES, options.effort.rounds)?,
             frame_ns_per_character: best.frame_ns_per_character,
             baseline_ns_per_character: best.baseline_ns_per_character(),
             ratio: best.ratio,

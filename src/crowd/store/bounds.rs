@@ -226,7 +226,7 @@ impl Crowd {
         streams: &[StreamPose<'_>],
     ) -> Result<(), BuildError> {
         self.prepare_bounds();
-        let last = self.characters.iter().rposition(|entry| entry.place.is_some());
+        let last = self.characters.iter().rposition(|entry| !entry.is_free());
         if let Some(need) = last.map(|last| last + 1).filter(|&need| need > out.len()) {
             return Err(BuildError::Length { what: "the list of boxes", have: out.len(), need });
         }

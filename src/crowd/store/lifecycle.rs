@@ -138,7 +138,7 @@ impl Crowd {
         let index = match self.free.pop() {
             Some(index) => index,
             None => {
-                self.characters.push(Location { generation: 0, place: None });
+                self.characters.push(Location::free(0));
                 self.refused.reserve(self.characters.len());
                 self.characters.len() as u32 - 1
             }
@@ -167,7 +167,7 @@ impl Crowd {
         }
         self.streams.clear(handle.index);
         let entry = &mut self.characters[handle.index()];
-        entry.place = None;
+        entry.leave();
         entry.generation = entry.generation.wrapping_add(1);
         self.free.push(handle.index);
         self.live -= 1;

@@ -49,8 +49,8 @@ impl Crowd {
         let blocks = &mut self.cohorts[cohort].blocks;
         let mut block = Block::default();
         for (lane, state) in lanes.into_iter().enumerate() {
-            self.characters[state.character as usize].place =
-                Some(Place { cohort: cohort as u16, lane: lane as u8, block: blocks.len() as u32 });
+            let place = Place { cohort: cohort as u16, lane: lane as u8, block: blocks.len() as u32 };
+            self.characters[state.character as usize].put(place);
             block.put(lane, state);
         }
         blocks.push(block);

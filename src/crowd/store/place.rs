@@ -192,7 +192,7 @@ impl Crowd {
         let target = &mut at.blocks[block as usize];
         let lane = target.free_lane().unwrap_or(0);
         let place = Place { cohort: cohort as u16, lane: lane as u8, block };
-        self.characters[state.character as usize].place = Some(place);
+        self.characters[state.character as usize].put(place);
         if let Some(rows) = &mut target.mixed {
             rows.put(lane, &self.rig_data[usize::from(state.rig)]);
         }

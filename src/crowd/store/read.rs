@@ -53,7 +53,7 @@ impl Crowd {
     /// # Errors
     /// If `out` is shorter than the greatest index of a living character.
     pub fn pose_pairs_into(&self, out: &mut [PosePair]) -> Result<(), BuildError> {
-        let last = self.characters.iter().rposition(|entry| entry.place.is_some());
+        let last = self.characters.iter().rposition(|entry| !entry.is_free());
         if let Some(need) = last.map(|last| last + 1).filter(|&need| need > out.len()) {
             return Err(BuildError::Length { what: "the list of pose pairs", have: out.len(), need });
         }
@@ -205,7 +205,7 @@ impl Crowd {
         self.characters
             .iter()
             .enumerate()
-            .filter(|(_, entry)| entry.place.is_some())
+            .filter(|(_, entry)| !entry.is_free())
             .map(|(index, entry)| Handle { index: index as u32, generation: entry.generation })
     }
 

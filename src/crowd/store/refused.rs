@@ -45,7 +45,7 @@ impl Crowd {
         // What is missing is nothing that could be refused.
         standing[places.len().min(self.characters.len())..].fill(0);
         for (index, (entry, place)) in self.characters.iter().zip(places).enumerate() {
-            let bad = entry.place.is_some() && place.checked().is_none();
+            let bad = !entry.is_free() && place.checked().is_none();
             let now = if bad { 1 + u64::from(entry.generation) } else { 0 };
             if bad && standing[index] != now {
                 new.push(Handle { index: index as u32, generation: entry.generation });

@@ -1,6 +1,6 @@
 //! Roots of all characters at once, by [`Handle::index`], for worlds that keep their own.
 
-use super::{Cohort, Crowd, Handle, Location, Place, WorldTransform};
+use super::{Cohort, Crowd, Handle, Location, WorldTransform};
 use crate::clip::Planar;
 use crate::crowd::block::Block;
 use crate::lanes::{BLOCK, Lanes, Row, per_isa, prefetch};
@@ -25,22 +25,26 @@ impl Crowd {
     #[inline]
     #[must_use]
     pub fn is_live(&self, handle: Handle) -> bool {
-        self.characters
-            .get(handle.index())
-            .is_some_and(|entry| entry.generation == handle.generation && entry.place.is_some())
+        self.live_reader().is_live(handle)
+    }
+
+    #[inline]
+    pub(crate) fn live_reader(&self) -> LiveReader<'_> {
+        LiveReader { characters: &self.characters }
     }
 
     /// Where the root of a character is; `None` if the handle is stale. For many at once see
     /// [`read_roots`](Self::read_roots).
     #[must_use]
     pub fn root(&self, handle: Handle) -> Option<Root> {
-        self.root_reader().root(handle)
+        let mut root = Root::NONE;
+        self.root_reader().put(handle, Some(&mut root.transform), Some(&mut root.motion)).then_some(root)
     }
 
     /// For whoever asks for the roots of all, in whatever order.
     #[inline]
     pub(crate) fn root_reader(&self) -> RootReader<'_> {
-        RootReader { characters: &self.characters, cohorts: &self.cohorts }
+        RootReader { characters: &self.characters, cohorts: &self.cohorts, spacing: 1 }
     }
 
     /// One more than the largest [`Handle::index`] so far.
@@ -88,35 +92,79 @@ impl Crowd {
     }
 }
 
+/// Asks who is live, one by one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LiveReader<'a> {
+    characters: &'a [Location],
+}
+
+impl LiveReader<'_> {
+    /// See [`Crowd::is_live`].
+    #[inline(always)]
+    pub fn is_live(self, handle: Handle) -> bool {
+        self.characters
+            .get(handle.index())
+            .is_some_and(|entry| entry.generation == handle.generation && !entry.is_free())
+    }
+}
+
 /// Reads roots one by one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RootReader<'a> {
     characters: &'a [Location],
     cohorts: &'a [Cohort],
+    /// Lanes of a block from one character that is asked for to the next, as far as that is known.
+    spacing: usize,
 }
 
 impl RootReader<'_> {
-    /// `None` if the handle is stale.
+    /// For a run of so many characters. The fewer they are, the fewer of a block tell that the next one will be needed.
+    #[cfg(feature = "hecs")]
+    #[must_use]
+    pub fn expecting(self, count: usize) -> Self {
+        Self { spacing: (self.characters.len() / count.max(1)).clamp(1, BLOCK), ..self }
+    }
+
+    /// Puts a root where asked; false if the handle is stale.
     #[inline(always)]
-    pub fn root(self, handle: Handle) -> Option<Root> {
-        let entry =
-            self.characters.get(handle.index()).filter(|entry| entry.generation == handle.generation)?;
-        let Place { cohort, block, lane } = entry.place?;
-        let blocks = &self.cohorts.get(usize::from(cohort))?.blocks;
-        let (own, lane) = (blocks.get(block as usize)?, usize::from(lane) % BLOCK);
+    pub fn put(
+        self,
+        handle: Handle,
+        transform: Option<&mut WorldTransform>,
+        motion: Option<&mut Planar>,
+    ) -> bool {
+        let Some(entry) = self.characters.get(handle.index()) else { return false };
+        let Some(place) = entry.place().filter(|_| entry.generation == handle.generation) else {
+            return false;
+        };
+        let Some(cohort) = self.cohorts.get(usize::from(place.cohort)) else { return false };
+        let (at, lane) = (place.block as usize, usize::from(place.lane));
+        let Some(own) = cohort.blocks.get(at) else { return false };
         // Characters lie in about the order in which they are asked for, rig by rig: see `Crowd::pack`.
-        if lane == 0
-            && let Some(next) = blocks.get(block as usize + 1)
+        if lane < self.spacing
+            && let Some(Block { position, rotation, displacement, .. }) = cohort.blocks.get(at + 1)
         {
-            let Block { position, rotation, displacement, .. } = next;
             position.iter().chain(rotation).chain(displacement).for_each(prefetch);
         }
-        let [x, z, yaw] = own.displacement.each_ref().map(|row| row.0[lane]);
-        let transform = WorldTransform {
-            position: own.position.each_ref().map(|row| row.0[lane]),
-            rotation: own.rotation.each_ref().map(|row| row.0[lane]),
-        };
-        Some(Root { transform, motion: Planar { x, z, yaw } })
+        if let Some(transform) = transform {
+            let to: &mut [u32; 7] = bytemuck::cast_mut(transform);
+            copy_lane(&own.position, lane, &mut to[..3]);
+            copy_lane(&own.rotation, lane, &mut to[3..]);
+        }
+        if let Some(motion) = motion {
+            let to: &mut [u32; 3] = bytemuck::cast_mut(motion);
+            copy_lane(&own.displacement, lane, to);
+        }
+        true
+    }
+}
+
+/// As integers, of which a processor stores two at a time, but of floats one.
+#[inline(always)]
+fn copy_lane(rows: &[Row], lane: usize, to: &mut [u32]) {
+    for (to, row) in to.iter_mut().zip(rows) {
+        let row: &[u32; BLOCK] = bytemuck::cast_ref(&row.0);
+        *to = row[lane % BLOCK];
     }
 }
 

@@ -147,7 +147,7 @@ impl Crowd {
             let (character, placed) =
                 (self.streams.leaving()[at].character, self.streams.leaving()[at].placed);
             let entry = self.characters.get(character as usize).copied();
-            let Some((place, generation)) = entry.and_then(|entry| Some((entry.place?, entry.generation)))
+            let Some((place, generation)) = entry.and_then(|entry| Some((entry.place()?, entry.generation)))
             else {
                 self.streams.left(at);
                 continue;

@@ -1,5 +1,7 @@
 //! What a host hands in and gets back: ids, handles, places, what is played, choices and counts.
 
+use wide::f32x4;
+
 use crate::crowd::output::PaletteFormat;
 use crate::crowd::tier::{TIERS, TierConfig};
 use crate::error::BuildError;
@@ -71,17 +73,37 @@ impl WorldTransform {
     #[inline]
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        let n: f32 = self.rotation.iter().map(|c| c * c).sum();
-        // Beyond a thousand kilometres single precision is no help to anyone, and squares stay finite below.
-        let [x, y, z] = self.position.map(|p| p.abs() < 1e6);
-        // Nearly all are valid: asked at once and not one after the other.
-        x & y & z & ((n - 1.0).abs() < 1e-2)
+        // Beyond a thousand kilometres single precision is no help to anyone, and squares stay finite below. Four values at
+        // once, of which the last is of the rotation and is judged below.
+        let near = f32x4::new([1e6, 1e6, 1e6, f32::INFINITY]);
+        let [x, y, z] = self.position;
+        let [a, b, c, d] = self.rotation;
+        f32x4::new([x, y, z, a]).abs().simd_lt(near).all()
+            && (norm_squared(f32x4::new([a, b, c, d])) - 1.0).abs() < 1e-2
+    }
+
+    /// True if a crowd takes all four.
+    #[cfg(feature = "hecs")]
+    #[inline(always)]
+    pub(crate) fn all_valid(four: &[Self; 4]) -> bool {
+        let near = f32x4::new([1e6, 1e6, 1e6, f32::INFINITY]);
+        let mut valid = f32x4::splat(1.0).simd_lt(f32x4::splat(2.0));
+        let mut rotations = [f32x4::ZERO; 4];
+        for k in 0..4 {
+            let Self { position: [x, y, z], rotation: [a, b, c, d] } = four[k];
+            valid &= f32x4::new([x, y, z, a]).abs().simd_lt(near);
+            rotations[k] = f32x4::new([a, b, c, d]);
+        }
+        let [a, b, c, d] = f32x4::transpose(rotations);
+        let n = a * a + b * b + c * c + d * d;
+        let unit = (n - f32x4::splat(1.0)).abs().simd_lt(f32x4::splat(1e-2));
+        (valid & unit).all()
     }
 
     /// With a unit rotation, or `None` if it is invalid.
     #[inline]
     pub(crate) fn checked(&self) -> Option<Self> {
-        let n: f32 = self.rotation.iter().map(|c| c * c).sum();
+        let n = norm_squared(f32x4::new(self.rotation));
         if !self.is_valid() {
             return None;
         }
@@ -89,6 +111,13 @@ impl WorldTransform {
         let scale = if (n - 1.0).abs() < 1e-6 { 1.0 } else { 1.0 / n.sqrt() };
         Some(Self { rotation: self.rotation.map(|c| c * scale), ..*self })
     }
+}
+
+/// Summed in order, so that all who ask agree on every bit.
+#[inline(always)]
+fn norm_squared(quaternion: f32x4) -> f32 {
+    let [a, b, c, d] = (quaternion * quaternion).to_array();
+    a + b + c + d
 }
 
 /// Fastest that a clip can be played. Root motion is integrated in steps of 1/60 s, whose series hold for turns of

@@ -270,7 +270,7 @@ impl Crowd {
         let count = reader.count(4)?;
         let mut characters = Vec::with_capacity(count.max(self.characters.capacity()));
         for _ in 0..count {
-            characters.push(Location { generation: reader.u32()?, place: None });
+            characters.push(Location::free(reader.u32()?));
         }
         let free_count = reader.count(4)?;
         let mut free = Vec::with_capacity(free_count.max(self.free.capacity()));
@@ -286,11 +286,11 @@ impl Crowd {
             cohorts.push(self.read_cohort(reader, at, cohort, &mut characters, &mut slots)?);
         }
         for entry in &characters {
-            live += usize::from(entry.place.is_some());
+            live += usize::from(!entry.is_free());
         }
         let mut seen = vec![false; count];
         for &index in &free {
-            let unused = characters.get(index as usize).is_some_and(|entry| entry.place.is_none());
+            let unused = characters.get(index as usize).is_some_and(Location::is_free);
             if !unused || core::mem::replace(&mut seen[index as usize], true) {
                 return Err(reader.damaged("the list of free characters"));
             }
@@ -373,9 +373,10 @@ impl Crowd {
                     return Err(reader.damaged("a character that there is not"));
                 };
                 let place = Place { cohort: at as u16, lane: lane as u8, block: block as u32 };
-                if entry.place.replace(place).is_some() {
+                if !entry.is_free() {
                     return Err(reader.damaged("a character that is twice"));
                 }
+                entry.put(place);
                 slots.push((place, range));
                 read.put(lane, state);
                 lane::check(reader, self, &read, lane, cohort.topology)?;

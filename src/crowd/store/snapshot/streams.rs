@@ -82,7 +82,7 @@ pub(super) fn read(
         if followers.last().is_some_and(|last| last.character >= character) {
             return Err(reader.damaged("the order of characters that follow streams"));
         }
-        let Some(place) = characters.get(character as usize).and_then(|entry| entry.place) else {
+        let Some(place) = characters.get(character as usize).and_then(Location::place) else {
             return Err(reader.damaged("a stream of nobody"));
         };
         let topology = &crowd.topologies[usize::from(crowd.topology_at(place))].topology;
