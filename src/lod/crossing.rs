@@ -238,10 +238,7 @@ impl Lists<'_> {
             return false;
         }
         self.seen[index] = 1;
-        // Nearly always the same as last time, and lines that are not written need not go back to memory.
-        if self.handles[index] != handle {
-            self.handles[index] = handle;
-        }
+        self.handles[index] = handle;
         self.transforms[index] = *place;
         true
     }

@@ -13,9 +13,10 @@ pub(super) struct Place {
 #[repr(C)]
 pub(super) struct Location {
     pub generation: u32,
-    block: u32,
-    /// Cohort in the low half, [`SEATED`], lane in the highest four bits; 0 while the index is free.
+    /// Cohort in the low half, [`SEATED`], lane in the highest four bits; 0 while the index is free. Beside the generation,
+    /// because who only asks who lives reads no more than these two.
     seat: u32,
+    block: u32,
 }
 
 const SEATED: u32 = 1 << 16;
@@ -23,7 +24,7 @@ const SEATED: u32 = 1 << 16;
 impl Location {
     /// Of an index that nobody has.
     pub fn free(generation: u32) -> Self {
-        Self { generation, block: 0, seat: 0 }
+        Self { generation, seat: 0, block: 0 }
     }
 
     #[inline(always)]
