@@ -3,7 +3,7 @@
 
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Serial, Stream, StreamId, StreamPose, StreamRoot, WorldTransform,
+    Crowd, CrowdConfig, FlatGround, Frame, Serial, Stream, StreamBuffer, StreamId, StreamRoot, WorldTransform,
 };
 use throng::error::BuildError;
 use throng::retarget::{BindSource, LiveMaps};
@@ -45,16 +45,15 @@ impl Actor {
     }
 
     /// What arrives at a time: native local rotations, and where the hips are.
-    fn capture(&self, seconds: f32, rotations: &mut Vec<[f32; 4]>) -> [f32; 3] {
+    fn capture(&self, seconds: f32, rotations: &mut [[f32; 4]]) -> [f32; 3] {
         let skeleton = &self.body.character.skeleton;
         let clip = content::clip(ClipKind::Walk, &self.body);
         let locals = clip.sample(skeleton, seconds % clip.duration);
-        rotations.clear();
-        for (joint, local) in skeleton.joints.iter().zip(&locals) {
-            let own = self.axes[rotations.len()];
+        for (at, (joint, local)) in skeleton.joints.iter().zip(&locals).enumerate() {
+            let own = self.axes[at];
             let above = joint.parent.map_or(DQuat::IDENTITY, |parent| self.axes[usize::from(parent)]);
             let turned: Quat = (above.inverse() * local.rotation.as_dquat() * own).normalize().as_quat();
-            rotations.push(turned.to_array());
+            rotations[at] = turned.to_array();
         }
         let models = skeleton.model_matrices(&locals);
         models[usize::from(self.carrier)].w_axis.truncate().to_array()
@@ -88,24 +87,23 @@ fn main() -> Result<(), BuildError> {
     }
 
     let ground = FlatGround::default();
-    let mut rotations: Vec<Vec<[f32; 4]>> = vec![Vec::new(); followers.len()];
-    let mut places = vec![[0.0; 3]; followers.len()];
+    // What receivers write to: one place per stream, which frames read as it lies.
+    let mut poses = StreamBuffer::<[f32; 4]>::new(&vec![actor.axes.len(); followers.len()])?;
     let mut held = 0;
     for frame in 0..FRAMES {
-        for (at, rotations) in rotations.iter_mut().enumerate() {
-            places[at] = actor.capture(frame as f32 * DT + 0.11 * at as f32, rotations);
+        for at in 0..followers.len() {
+            if let Some(pose) = poses.pose_mut(StreamId(at as u32)) {
+                *pose.position = actor.capture(frame as f32 * DT + 0.11 * at as f32, pose.rotations);
+            }
         }
         if frame % 10 == 9 {
             // A packet is lost, another is damaged: these two hold their last pose, nobody else notices.
-            rotations[3].clear();
-            rotations[7][5] = [f32::NAN; 4];
+            poses.clear(StreamId(3));
+            if let Some(pose) = poses.pose_mut(StreamId(7)) {
+                pose.rotations[5] = [f32::NAN; 4];
+            }
         }
-        let poses: Vec<StreamPose<'_>> = rotations
-            .iter()
-            .zip(&places)
-            .map(|(rotations, &position)| StreamPose { rotations, position, contacts: None })
-            .collect();
-        crowd.frame(Frame { streams: &poses, ..Frame::new(DT, &ground) }, &Serial)?;
+        crowd.frame(Frame { streams: (&poses).into(), ..Frame::new(DT, &ground) }, &Serial)?;
         let report = crowd.stream_report();
         held += report.missing + report.refused;
         assert_eq!(report.followed + report.missing + report.refused, followers.len() as u32);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
-    BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Layer, Play, Serial, Stream,
-    StreamId, StreamPose, StreamRoot, Tier, WorldTransform,
+    BlockJob, ClipId, Crowd, CrowdConfig, Executor, FlatGround, Frame, Handle, Layer, Play, Serial,
+    SnormQuat, Stream, StreamBuffer, StreamId, StreamPose, StreamPoses, StreamRoot, Tier, WorldTransform,
 };
 use throng::retarget::{BindSource, LiveMaps, bind};
 use throng::rig::Rig;
@@ -104,7 +104,8 @@ fn run(executor: &dyn Executor) -> u64 {
     let (mut crowd, handles, clips) = crowd();
     let mut dirty = Vec::new();
     let (streams, poses, place) = streams(&mut crowd, &handles);
-    let poses = [StreamPose { rotations: &poses, position: place, contacts: None }];
+    let mut buffer = StreamBuffer::<SnormQuat>::new(&[poses.len()]).expect("a buffer");
+    let slices = [StreamPose { rotations: (&poses).into(), position: place, contacts: None }];
     let mut before = 0;
     for frame in 0..1010 {
         if frame == 10 {
@@ -128,8 +129,15 @@ fn run(executor: &dyn Executor) -> u64 {
             .set_stream(handles[(at + 40) % handles.len()], &streams[(at + 40) % handles.len()])
             .expect("stream");
         let ground = FlatGround::default();
-        let now: &[StreamPose<'_>] = if frame % 11 == 0 { &[] } else { &poses };
-        let frame = Frame { streams: now, ..Frame::new(1.0 / 60.0, &ground) };
+        let pose = buffer.pose_mut(StreamId(0)).expect("a stream");
+        pose.rotations.iter_mut().zip(&poses).for_each(|(to, &from)| *to = SnormQuat::new(from));
+        *pose.position = place;
+        let streams = match frame % 11 {
+            0 => StreamPoses::NONE,
+            1..6 => (&slices).into(),
+            _ => (&buffer).into(),
+        };
+        let frame = Frame { streams, ..Frame::new(1.0 / 60.0, &ground) };
         crowd.frame(frame, executor).expect("frame");
         crowd.dirty_ranges(&mut dirty);
     }

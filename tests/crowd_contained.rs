@@ -102,10 +102,10 @@ impl People {
             Some((field, value)) => own[field / 4 % rest.len()][field % 4] = value,
             None => {}
         }
-        let ill = StreamPose { rotations: &own, position, contacts: Some(contacts) };
-        let well = StreamPose { rotations: rest, position: [0.0, 0.9, 0.0], contacts: None };
+        let ill = StreamPose { rotations: (&own).into(), position, contacts: Some(contacts) };
+        let well = StreamPose { rotations: rest.into(), position: [0.0, 0.9, 0.0], contacts: None };
         let streams = [ill, well, well];
-        let frame = Frame { streams: &streams, ..Frame::new(DT, &LEVEL) };
+        let frame = Frame { streams: (&streams).into(), ..Frame::new(DT, &LEVEL) };
         self.crowd.frame(frame, &Serial).expect("frame");
     }
 

@@ -24,7 +24,7 @@ const DT: f32 = 1.0 / 60.0;
 
 /// A frame without ground.
 fn air<'a>(streams: &'a [StreamPose<'a>]) -> Frame<'a> {
-    Frame { roots: Roots::Free, streams, ..Frame::new(DT, &Terrain::Nothing) }
+    Frame { roots: Roots::Free, streams: streams.into(), ..Frame::new(DT, &Terrain::Nothing) }
 }
 const FLOOR: FlatGround = FlatGround { height: 0.0 };
 
@@ -223,7 +223,7 @@ fn a_character_turns_as_its_source_does() {
                 let position = (Vec3::from(source.hips()) + moved).to_array();
                 let streams: Vec<_> = poses
                     .iter()
-                    .map(|pose| StreamPose { rotations: pose, position, contacts: Some([0.0; 2]) })
+                    .map(|pose| StreamPose { rotations: pose.into(), position, contacts: Some([0.0; 2]) })
                     .collect();
                 crowd.frame(air(&streams), &Serial).expect("frame");
                 let report = crowd.stream_report();
@@ -290,7 +290,7 @@ fn rest_axes_may_differ_and_unmapped_joints_keep_their_rest() {
     let handle = crowd.spawn(id, 0, WorldTransform::IDENTITY, &[]).expect("spawn");
     follow(&mut crowd, handle, 0, &map, StreamRoot::InPose);
     let position = source.reference.position(usize::from(map.carrier())).as_vec3().to_array();
-    let streams = [StreamPose { rotations: &pose, position, contacts: None }];
+    let streams = [StreamPose { rotations: (&pose).into(), position, contacts: None }];
     crowd.frame(air(&streams), &Serial).expect("frame");
     let have = models(&crowd, handle, &target);
     let at = |joint: u16| target.rig.order().iter().position(|&own| own == joint).expect("joint");
@@ -353,7 +353,7 @@ impl Cast {
     }
     fn frame(&mut self, threads: bool) {
         let streams = streams(&self.poses, &self.positions);
-        let frame = Frame { streams: &streams, ..Frame::new(DT, &FLOOR) };
+        let frame = Frame { streams: (&streams).into(), ..Frame::new(DT, &FLOOR) };
         if threads {
             self.crowd.frame(frame, &Rayon).expect("frame");
         } else {
@@ -370,7 +370,7 @@ impl Cast {
 
 fn streams<'a>(poses: &'a [Vec<[f32; 4]>], positions: &[[f32; 3]]) -> Vec<StreamPose<'a>> {
     let one = |(pose, &position): (&'a Vec<[f32; 4]>, &[f32; 3])| StreamPose {
-        rotations: pose,
+        rotations: pose.into(),
         position,
         contacts: None,
     };
@@ -546,7 +546,7 @@ fn travel_of_the_hips_moves_the_root() {
         pose[hips] =
             (above.inverse() * turn * source.reference.rotation(hips)).normalize().as_quat().to_array();
         let position = (at + turn * reference).as_vec3().to_array();
-        let streams = [StreamPose { rotations: &pose, position, contacts: None }];
+        let streams = [StreamPose { rotations: (&pose).into(), position, contacts: None }];
         crowd.frame(air(&streams), &Serial).expect("frame");
         sum += f64::from(crowd.root_motion(handle).expect("alive").yaw);
     }
@@ -612,7 +612,8 @@ fn a_stream_shows_what_the_bound_clip_shows() {
         let locals = raw.sample(skeleton, time);
         let pose: Vec<[f32; 4]> = locals.iter().map(|local| local.rotation.to_array()).collect();
         let place = skeleton.model_matrices(&locals)[usize::from(map.carrier())].w_axis.truncate();
-        let streams = [StreamPose { rotations: &pose, position: place.to_array(), contacts: Some([0.0; 2]) }];
+        let streams =
+            [StreamPose { rotations: (&pose).into(), position: place.to_array(), contacts: Some([0.0; 2]) }];
         crowd.frame(air(&streams), &Serial).expect("frame");
         let (a, b) = (models(&crowd, played, &target), models(&crowd, streamed, &target));
         let parents = target.rig.topology().parents();
@@ -689,7 +690,7 @@ fn small_steps_of_a_stream_far_away_are_not_lost() {
     let (steps, step) = (4000, 0.001f32);
     let (mut position, start) = (body.hips(), body.hips());
     for _ in 0..=steps {
-        let poses = [StreamPose { rotations: &pose, position, contacts: None }];
+        let poses = [StreamPose { rotations: (&pose).into(), position, contacts: None }];
         crowd.frame(air(&poses), &Serial).expect("frame");
         position[0] += step;
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use throng::crowd::{CrowdConfig, PaletteFormat};
 use throng::lanes::{Isa, Mode, Simd};
 use throng::stress::SceneOptions;
-use throng_bench::live::Axes;
+use throng_bench::live::{Axes, Held};
 use throng_bench::measure::{Effort, Run, Runs};
 use throng_bench::report::{self, BenchError, BenchOptions, Report};
 use throng_bench::sweep::{self, Sweep};
@@ -129,9 +129,14 @@ fn text(report: &Report) -> String {
     for live in &report.retarget_live {
         let _ = writeln!(
             out,
-            "on streams of {:.0} joints with {}: retarget_live {:.1} of {:.1} ns, {:.1} %",
+            "on streams of {:.0} joints with {}, {}: retarget_live {:.1} of {:.1} ns, {:.1} %",
             live.source_joints,
             if live.axes == Axes::Model { "the model's axes" } else { "axes of their own" },
+            match live.held {
+                Held::Slices => "slices",
+                Held::Buffer => "a buffer",
+                Held::Snorm16 => "a buffer of 16 bits",
+            },
             live.ns_per_character,
             live.frame_ns_per_character,
             live.percent,

@@ -16,7 +16,7 @@ use super::slots;
 use super::stages::sample::Joints;
 use super::stages::{Proportions, advance, feet, header, inertia, layers, model, palette, sample};
 use super::store::{RigBounds, WorldTransform, place::Openings};
-use super::streams::{self, StreamCounts, StreamPose, StreamTable};
+use super::streams::{self, StreamCounts, StreamPoses, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
 use crate::lanes::{BLOCK, Line, LineTargets, Simd, SlotToken, SlotWriter, stream_fence};
 use crate::rig::{MAX_FEET, Topology};
@@ -96,8 +96,8 @@ pub struct Frame<'a> {
     pub until: Stage,
     /// Whom anybody sees.
     pub visible: Visibility<'a>,
-    /// Poses of streams, by [`super::StreamId`]: see [`super::Crowd::set_stream`].
-    pub streams: &'a [StreamPose<'a>],
+    /// Poses of streams, by [`super::StreamId`]: see [`super::Crowd::set_stream`]. Slices or a buffer, by `into`.
+    pub streams: StreamPoses<'a>,
 }
 
 impl<'a> Frame<'a> {
@@ -105,7 +105,7 @@ impl<'a> Frame<'a> {
     #[must_use]
     pub fn new(dt: f32, ground: &'a dyn Ground) -> Self {
         let (roots, until, visible) = (Roots::OnGround, Stage::Palette, Visibility::All);
-        Self { dt, roots, ground, until, visible, streams: &[] }
+        Self { dt, roots, ground, until, visible, streams: StreamPoses::NONE }
     }
 }
 
@@ -328,8 +328,8 @@ fn run_block(
     let library = &data.library;
     let JobScratch { clocks, events, .. } = scratch;
     advance::advance(simd, block, frame.dt, drive, library, clocks, events);
-    let streamed = shared.streams.lanes(block);
-    let before = shared.streams.travel(block, streamed, &frame, drive == advance::Drive::Clips);
+    let (streamed, travelling) = shared.streams.lanes(block);
+    let before = shared.streams.travel(block, travelling, &frame, drive == advance::Drive::Clips);
     if let Roots::Host(transforms) = frame.roots {
         block.take_transforms(transforms);
     }

@@ -44,5 +44,8 @@ pub use store::{
 };
 #[cfg(feature = "hecs")]
 pub(crate) use store::{LiveReader, RootReader};
-pub use streams::{Stream, StreamId, StreamPose, StreamReport, StreamRoot};
+pub use streams::{
+    Rotations, SnormQuat, Stream, StreamBuffer, StreamId, StreamPose, StreamPoseMut, StreamPoses,
+    StreamReport, StreamRoot, StreamRotation,
+};
 pub use tier::{TIERS, Tier, TierConfig};

@@ -4,7 +4,10 @@
 //! What a frame changes of it are single values that the one job with the character's block writes: relaxed atomics,
 //! which are plain loads and stores.
 
+mod buffer;
 mod leaving;
+mod place;
+mod poses;
 mod root;
 mod state;
 
@@ -19,14 +22,15 @@ use super::stages::live::{NO_TURN, Reach, Streamed, live};
 use crate::lanes::{BLOCK, LineSources, Row, Simd, SlotWriter};
 use crate::retarget::LiveMap;
 use crate::retarget::live::LINE_JOINTS;
-use crate::rig::MAX_FEET;
+use crate::retarget::live_packed::PACKED_JOINTS;
+pub use buffer::{StreamBuffer, StreamPoseMut, StreamRotation};
 pub(crate) use leaving::Leaving;
+pub(crate) use place::Hips;
+use place::{FAR, Told};
+use poses::{RawPose, RawPoses};
+pub use poses::{Rotations, SnormQuat, StreamId, StreamPose, StreamPoses};
 use root::Before;
 pub(crate) use state::FollowerState;
-
-/// A stream's place among the poses of a [`Frame`](super::Frame).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StreamId(pub u32);
 
 /// What becomes of the way that the hips of a stream make over the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,18 +54,6 @@ pub struct Stream {
     pub map: Arc<LiveMap>,
     /// Who has the way over the ground.
     pub root: StreamRoot,
-}
-
-/// One pose of a stream, in the source's own joints and axes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StreamPose<'a> {
-    /// Native local rotations (x, y, z, w), one per joint of the source in its file's order, unit length to within half
-    /// a hundredth. Joints that the map does not use may hold anything. Empty: nothing has arrived.
-    pub rotations: &'a [[f32; 4]],
-    /// Model-space position of the source's [`LiveMap::carrier`], metres.
-    pub position: [f32; 3],
-    /// Contact weight of the left and right foot, 0 to 1; estimated from height and speed of the soles where `None`.
-    pub contacts: Option<[f32; MAX_FEET]>,
 }
 
 /// What a frame made of its streams.
@@ -247,10 +239,12 @@ impl StreamTable {
         self.maps.iter().flatten().map(|used| used.map.temporaries).max().unwrap_or(0)
     }
 
+    #[inline]
     fn map(&self, cell: &Cell) -> Option<&Arc<LiveMap>> {
         self.maps.get(cell.map as usize)?.as_ref().map(|used| &used.map)
     }
 
+    #[inline]
     fn cell(&self, character: u32) -> Option<&Cell> {
         self.cells.get(character as usize).filter(|cell| cell.map != NOBODY)
     }
@@ -260,22 +254,27 @@ impl StreamTable {
         self.cell(character).is_some()
     }
 
-    /// Lanes of a block that follow a stream.
-    pub fn lanes(&self, block: &Block) -> u16 {
-        if self.followers == 0 {
-            return 0;
+    /// Lanes of a block that follow a stream, and those of them that it moves.
+    pub fn lanes(&self, block: &Block) -> (u16, u16) {
+        let (mut follow, mut travel) = (0u16, 0u16);
+        if self.followers > 0 {
+            for lane in lanes_of(block.live) {
+                if let Some(cell) = self.cell(block.characters[lane]) {
+                    follow |= 1 << lane;
+                    travel |= u16::from(cell.travels) << lane;
+                }
+            }
         }
-        lanes_of(block.live)
-            .fold(0, |mask, lane| mask | u16::from(self.cell(block.characters[lane]).is_some()) << lane)
+        (follow, travel)
     }
 
-    fn pose<'a>(&self, cell: &Cell, poses: &'a [StreamPose<'a>]) -> Result<&'a StreamPose<'a>, Refusal> {
-        let pose = poses.get(cell.pose as usize).ok_or(Refusal::Missing)?;
-        if self.map(cell).is_none_or(|map| pose.rotations.len() != map.source_joints()) {
+    fn pose<'a>(&self, cell: &Cell, poses: StreamPoses<'a>) -> Result<StreamPose<'a>, Refusal> {
+        let map = self.map(cell).ok_or(Refusal::Missing)?;
+        let pose = poses.get(StreamId(cell.pose)).ok_or(Refusal::Missing)?;
+        if pose.rotations.len() != map.source_joints() {
             return Err(Refusal::Missing);
         }
-        // Farther than that single precision is no help to anyone.
-        if !pose.position.iter().all(|p| p.abs() < 1e6) {
+        if !pose.position.iter().all(|p| p.abs() < FAR) {
             return Err(Refusal::Unsound);
         }
         Ok(pose)
@@ -291,7 +290,7 @@ impl StreamTable {
                 && cell.travels
                 && let Ok(pose) = self.pose(cell, poses)
                 && let Some(map) = self.map(cell)
-                && let Some(now) = root::Pose::of(map, pose)
+                && let Some(now) = root::Pose::of(map, &pose)
             {
                 let before = before.get_or_insert_with(|| Before::of(block, moves));
                 before.take(lane, &cell.root);
@@ -319,7 +318,23 @@ impl StreamTable {
         &self,
         simd: Simd,
         blocks: &Blocks<'_>,
-        poses: &[StreamPose<'_>],
+        poses: StreamPoses<'_>,
+        kept: usize,
+        counts: &StreamCounts,
+        scratch: &mut Scratch,
+    ) -> u16 {
+        match poses {
+            StreamPoses::Slices(poses) => self.bring_in_from(simd, blocks, poses, kept, counts, scratch),
+            StreamPoses::F32(poses) => self.bring_in_from(simd, blocks, poses, kept, counts, scratch),
+            StreamPoses::Snorm16(poses) => self.bring_in_from(simd, blocks, poses, kept, counts, scratch),
+        }
+    }
+
+    fn bring_in_from<'a, P: RawPoses<'a>>(
+        &self,
+        simd: Simd,
+        blocks: &Blocks<'_>,
+        poses: P,
         kept: usize,
         counts: &StreamCounts,
         scratch: &mut Scratch,
@@ -333,7 +348,10 @@ impl StreamTable {
             let first = left.trailing_zeros() as usize;
             let Some(cell) = self.cell(block.characters[first]) else { break };
             let (index, Some(map)) = (cell.map, self.map(cell)) else { break };
-            let mut runs: [&[[f32; 4]]; BLOCK] = [&[]; BLOCK];
+            let joints = map.source_joints();
+            let mut runs: [&[f32]; BLOCK] = [&[]; BLOCK];
+            let mut told = Told::NOTHING;
+            let mut kind = None;
             let mut back = None;
             let mut own = Row::ZERO;
             let mut pass = 0u16;
@@ -341,38 +359,46 @@ impl StreamTable {
                 let Some(cell) = self.cell(block.characters[lane]).filter(|cell| cell.map == index) else {
                     continue;
                 };
-                left &= !(1 << lane);
-                let pose = match self.pose(cell, poses) {
-                    Ok(pose) => pose,
-                    Err(Refusal::Missing) => {
-                        missing |= 1 << lane;
-                        continue;
-                    }
-                    Err(Refusal::Unsound) => {
-                        refused |= 1 << lane;
-                        continue;
-                    }
+                let Some(pose) = poses.read(StreamId(cell.pose)).filter(|pose| pose.joints == joints) else {
+                    left &= !(1 << lane);
+                    missing |= 1 << lane;
+                    continue;
                 };
+                // Those of the other precision get a pass of their own.
+                if *kind.get_or_insert(pose.packed) != pose.packed {
+                    continue;
+                }
+                left &= !(1 << lane);
                 pass |= 1 << lane;
-                runs[lane] = pose.rotations;
+                runs[lane] = pose.run;
                 own.0[lane] = 1.0;
-                place(map, cell, pose, block.leg.0[lane], lane, scratch);
+                told.put(lane, pose, cell.travels);
                 if cell.travels {
                     let back = back.get_or_insert(NO_TURN);
                     back.iter_mut().zip(cell.root.back()).for_each(|(row, value)| row.0[lane] = value);
                 }
             }
+            for lane in lanes_of(told.far()) {
+                refused |= 1 << lane;
+                pass &= !(1 << lane);
+                own.0[lane] = 0.0;
+            }
             // Lanes that are not due may be overwritten, sampled ones not.
             let reach = if pass == due { Reach::Block } else { Reach::Own };
+            told.place(map, &block.leg, pass, reach, scratch);
+            let packed = kind.unwrap_or(false);
             // Sources of less than a line are made up to one.
             let few;
-            if map.source_joints() < LINE_JOINTS {
-                few = made_up(&runs);
+            if joints < line_joints(packed) {
+                few = runs.map(|run| made_up(run, packed));
                 runs = few.each_ref().map(|line| line.as_slice());
             }
             repeat(&mut runs, pass);
-            if let Some(lines) = LineSources::new(&runs) {
-                let streamed = Streamed { poses: lines, next: ahead.take(), own, back: back.as_ref() };
+            if pass != 0
+                && let Some(lines) = LineSources::new(&runs)
+            {
+                let streamed =
+                    Streamed { poses: lines, packed, next: ahead.take(), own, back: back.as_ref() };
                 let mut good = Row::ZERO;
                 live(simd, map, &streamed, reach, kept, &mut good, scratch);
                 if good != own {
@@ -394,26 +420,16 @@ impl StreamTable {
         without
     }
 
-    /// Where a character's stream has its hips, before the frame that takes the pose.
-    pub fn hips(&self, character: u32, leg: f32, poses: &[StreamPose<'_>]) -> Hips {
-        let Some(cell) = self.cell(character) else { return Hips::NoStream };
-        match (self.map(cell), self.pose(cell, poses)) {
-            (Some(map), Ok(pose)) => Hips::At(offset(map, cell, pose, leg)),
-            _ if cell.travels => Hips::Above,
-            _ => Hips::Anywhere,
-        }
-    }
-
     /// What a block's lanes will read.
-    fn sources<'a>(&self, block: &Block, poses: &'a [StreamPose<'a>]) -> Option<LineSources<'a>> {
-        let mut runs: [&[[f32; 4]]; BLOCK] = [&[]; BLOCK];
+    #[inline(always)]
+    fn sources<'a, P: RawPoses<'a>>(&self, block: &Block, poses: P) -> Option<LineSources<'a>> {
+        let mut runs: [&[f32]; BLOCK] = [&[]; BLOCK];
         let mut there = 0u16;
         for lane in lanes_of(block.live) {
-            if let Some(pose) =
-                self.cell(block.characters[lane]).and_then(|cell| poses.get(cell.pose as usize))
-            {
-                runs[lane] = pose.rotations;
-                there |= u16::from(!pose.rotations.is_empty()) << lane;
+            if let Some(cell) = self.cell(block.characters[lane]) {
+                let run = poses.run(StreamId(cell.pose));
+                runs[lane] = run;
+                there |= u16::from(!run.is_empty()) << lane;
             }
         }
         repeat(&mut runs, there);
@@ -429,47 +445,27 @@ fn mean_left(block: &Block, lane: usize, dt: f32) -> f32 {
 }
 
 /// Fills lanes without a run with that of another.
-fn repeat(runs: &mut [&[[f32; 4]]; BLOCK], there: u16) {
+#[inline]
+fn repeat(runs: &mut [&[f32]; BLOCK], there: u16) {
     if there != 0 && there != u16::MAX {
         let some = runs[there.trailing_zeros() as usize];
         lanes_of(!there).for_each(|lane| runs[lane] = some);
     }
 }
 
-/// A line of each, identities at its end.
-fn made_up(runs: &[&[[f32; 4]]; BLOCK]) -> [[[f32; 4]; LINE_JOINTS]; BLOCK] {
-    let mut lines = [[[0.0, 0.0, 0.0, 1.0]; LINE_JOINTS]; BLOCK];
-    for (line, run) in lines.iter_mut().zip(runs) {
-        line.iter_mut().zip(*run).for_each(|(to, from)| *to = *from);
-    }
-    lines
+fn line_joints(packed: bool) -> usize {
+    if packed { PACKED_JOINTS } else { LINE_JOINTS }
 }
 
-/// Where the hips of a stream are, metres from their reference place.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Hips {
-    /// There is no stream.
-    NoStream,
-    At([f32; 3]),
-    /// Over the root, as far as is known.
-    Above,
-    Anywhere,
-}
-
-fn offset(map: &LiveMap, cell: &Cell, pose: &StreamPose<'_>, leg: f32) -> [f32; 3] {
-    let metres = leg * map.per_leg;
-    let [x, y, z] = core::array::from_fn(|k| (pose.position[k] - map.reference[k]) * metres);
-    // Where the root is under the hips, their height is all that is left of their place.
-    if cell.travels { [0.0, y, 0.0] } else { [x, y, z] }
-}
-
-/// Pelvis and contacts of a lane.
-fn place(map: &LiveMap, cell: &Cell, pose: &StreamPose<'_>, leg: f32, lane: usize, scratch: &mut Scratch) {
-    scratch.pelvis.iter_mut().zip(offset(map, cell, pose, leg)).for_each(|(row, value)| row.0[lane] = value);
-    let told = pose.contacts.filter(|contacts| contacts.iter().all(|c| c.is_finite()));
-    scratch.estimated |= told.is_none();
-    let contacts = told.map_or([-1.0; MAX_FEET], |contacts| contacts.map(|c| c.clamp(0.0, 1.0)));
-    scratch.contact.iter_mut().zip(contacts).for_each(|(row, value)| row.0[lane] = value);
+/// A line of a shorter run, identities at its end.
+fn made_up(run: &[f32], packed: bool) -> [f32; BLOCK] {
+    let mut line: [f32; BLOCK] = if packed {
+        bytemuck::cast([SnormQuat::IDENTITY; PACKED_JOINTS])
+    } else {
+        bytemuck::cast([[0.0f32, 0.0, 0.0, 1.0]; LINE_JOINTS])
+    };
+    line.iter_mut().zip(run).for_each(|(to, from)| *to = *from);
+    line
 }
 
 /// Why a character has no pose this frame.

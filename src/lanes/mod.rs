@@ -210,6 +210,10 @@ pub trait Lanes:
     /// 0, 2, 4, 6, `odd` quads 1, 3, 5, 7.
     fn mix_keys(pairs: &[KeyPair<'_>], group: usize, even: &mut Row, odd: &mut Row);
 
+    /// Two 16-bit integers in the bits of each lane of `low` and `high`, times the two in each of the factors: the exact sum
+    /// of the four products, wrapping at 32 bits, converted.
+    fn dot_i16(low: Self, high: Self, of_low: i32, of_high: i32) -> Self;
+
     /// 0 in every lane.
     #[inline(always)]
     fn zero() -> Self {

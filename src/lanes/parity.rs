@@ -260,3 +260,43 @@ fn keys_are_mixed_exactly_up_to_the_largest_sums() {
         }
     }
 }
+
+per_isa! {
+    fn dot(low: &Row, high: &Row, factors: [i32; 2], out: &mut Row) = dot_kernel;
+}
+
+#[inline(always)]
+fn dot_kernel<L: Lanes>(low: &Row, high: &Row, factors: [i32; 2], out: &mut Row) {
+    for at in (0..BLOCK).step_by(L::N) {
+        L::dot_i16(L::load(low, at), L::load(high, at), factors[0], factors[1]).store(out, at);
+    }
+}
+
+#[test]
+fn products_of_integers_are_exact_and_wrap() {
+    let mut state = 5;
+    let halves = |word: u32| [word as u16 as i16, (word >> 16) as i16];
+    for round in 0..500 {
+        let mut word = || match round % 3 {
+            0 => [0x8000_8000, 0x7fff_7fff, 0x8001_7fff, 0, 1][next(&mut state) as usize % 5],
+            _ => next(&mut state),
+        };
+        let low: [u32; BLOCK] = core::array::from_fn(|_| word());
+        let high: [u32; BLOCK] = core::array::from_fn(|_| word());
+        let factors = [word() & 0x7fff_7fff, word() & 0x7fff_7fff];
+        for (simd, _) in all() {
+            let mut out = Row::ZERO;
+            let [a, b] = [low, high].map(|words| Row(words.map(f32::from_bits)));
+            dot(simd, &a, &b, factors.map(|factor| factor as i32), &mut out);
+            for lane in 0..BLOCK {
+                let pairs = [(low[lane], factors[0]), (high[lane], factors[1])];
+                let right = pairs.into_iter().fold(0i32, |sum, (word, factor)| {
+                    let (word, factor) = (halves(word), halves(factor));
+                    let product = |k: usize| i32::from(word[k]) * i32::from(factor[k]);
+                    sum.wrapping_add(product(0)).wrapping_add(product(1))
+                });
+                assert_eq!(out.0[lane], right as f32, "{simd:?}");
+            }
+        }
+    }
+}

@@ -171,6 +171,14 @@ impl Lanes for Portable {
         let bits: i32x4 = (lo & i32x4::splat(0xffff)) | (hi << 16);
         Self(bytemuck::cast(bits))
     }
+    #[inline(always)]
+    fn dot_i16(low: Self, high: Self, of_low: i32, of_high: i32) -> Self {
+        let low: i16x8 = bytemuck::cast(low.0);
+        let high: i16x8 = bytemuck::cast(high.0);
+        let low = low.dot(bytemuck::cast(i32x4::splat(of_low)));
+        let high = high.dot(bytemuck::cast(i32x4::splat(of_high)));
+        Self((low + high).round_float())
+    }
 
     #[inline(always)]
     fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]) {

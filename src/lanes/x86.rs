@@ -151,6 +151,14 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
             Self(_mm256_castsi256_ps(bits))
         }
     }
+    #[inline(always)]
+    fn dot_i16(low: Self, high: Self, of_low: i32, of_high: i32) -> Self {
+        unsafe {
+            let low = _mm256_madd_epi16(_mm256_castps_si256(low.0), _mm256_set1_epi32(of_low));
+            let high = _mm256_madd_epi16(_mm256_castps_si256(high.0), _mm256_set1_epi32(of_high));
+            Self(_mm256_cvtepi32_ps(_mm256_add_epi32(low, high)))
+        }
+    }
 
     #[inline(always)]
     fn transpose(rows: &[Row; BLOCK], lines: &mut [Row; BLOCK]) {
@@ -304,6 +312,14 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
             let bits =
                 _mm512_or_si512(_mm512_and_si512(lo, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32::<16>(hi));
             Self(_mm512_castsi512_ps(bits))
+        }
+    }
+    #[inline(always)]
+    fn dot_i16(low: Self, high: Self, of_low: i32, of_high: i32) -> Self {
+        unsafe {
+            let low = _mm512_madd_epi16(_mm512_castps_si512(low.0), _mm512_set1_epi32(of_low));
+            let high = _mm512_madd_epi16(_mm512_castps_si512(high.0), _mm512_set1_epi32(of_high));
+            Self(_mm512_cvtepi32_ps(_mm512_add_epi32(low, high)))
         }
     }
 

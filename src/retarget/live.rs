@@ -15,6 +15,7 @@ use glam::DQuat;
 
 use super::bind::BindSource;
 use super::chains::{Source, sources};
+use super::live_packed::{PACKED_JOINTS, PackedLine};
 use super::live_path::{Factor, Tree, Value};
 use crate::error::BuildError;
 use crate::rig::{Rig, Role, Topology, carrier, leg_length};
@@ -56,8 +57,8 @@ impl Input {
     const NONE: Self = Self { shared: false, register: Self::NOBODY };
 }
 
-/// Four consecutive joints of the source, of which somebody needs one. Not aligned to four: a source's last line ends
-/// with its last joint.
+/// Four consecutive joints of the source, of which somebody needs one: from a multiple of four on, but that a source's
+/// last line ends with its last joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct InputLine {
     /// The first of them.
@@ -81,6 +82,16 @@ pub(crate) enum Step {
     Power { from: Operand, series: [[f32; POWER_TERMS]; 2], out: u32 },
 }
 
+#[cfg(test)]
+impl Step {
+    /// The register that it writes.
+    pub fn out(&self) -> u32 {
+        match *self {
+            Self::Copy { out, .. } | Self::Times { out, .. } | Self::Power { out, .. } => out,
+        }
+    }
+}
+
 /// From one source's native axes to the motion space of one target. Immutable; see [`LiveMaps`](super::LiveMaps) for
 /// having each only once.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +100,8 @@ pub struct LiveMap {
     joints: usize,
     carrier: u16,
     pub(crate) lines: Vec<InputLine>,
+    /// The same joints, as lines of 16-bit rotations have them.
+    pub(crate) packed: Vec<PackedLine>,
     pub(crate) steps: Vec<Step>,
     /// Joints of the target that stay at their reference.
     pub(crate) still: Vec<u16>,
@@ -130,17 +143,20 @@ impl LiveMap {
             compiler.compile(&tree, target, product);
         }
         let rotation = |joint: usize| reference.rotation(joint);
-        let mut lines = compiler.lines();
-        for line in &mut lines {
-            line.basis = basis(core::array::from_fn(|k| {
-                let joint = line.first as usize + k;
-                if line.inputs[k].register == Input::NOBODY {
-                    return [DQuat::IDENTITY; 2];
-                }
-                let above = skeleton.joints[joint].parent.map_or(DQuat::IDENTITY, |p| rotation(p.into()));
-                [above, rotation(joint).inverse()]
+        let turns = |joint: usize| {
+            let above = skeleton.joints[joint].parent.map_or(DQuat::IDENTITY, |p| rotation(p.into()));
+            [above, rotation(joint).inverse()]
+        };
+        let lines = compiler.lines::<LINE_JOINTS>();
+        let lines = lines.into_iter().map(|(first, inputs)| {
+            let basis = basis(core::array::from_fn(|k| match inputs[k].register {
+                Input::NOBODY => [DQuat::IDENTITY; 2],
+                _ => turns(first as usize + k),
             }));
-        }
+            InputLine { first, inputs, basis }
+        });
+        let packed = compiler.lines::<PACKED_JOINTS>();
+        let packed = packed.into_iter().map(|(first, inputs)| PackedLine::new(first, inputs, turns));
         let which = |wanted: fn(&Product) -> bool| -> Vec<u16> {
             (0..products.len() as u16).filter(|&target| wanted(&products[usize::from(target)])).collect()
         };
@@ -163,7 +179,8 @@ impl LiveMap {
             topology: topology.clone(),
             joints: count,
             carrier,
-            lines,
+            lines: lines.collect(),
+            packed: packed.collect(),
             still,
             rooted,
             temporaries: compiler.temporaries,
@@ -331,32 +348,40 @@ impl Compiler {
         Operand { register: out, inverse: false }
     }
 
-    fn lines(&self) -> Vec<InputLine> {
-        let mut lines: Vec<InputLine> = Vec::new();
+    /// First joint and inputs of the lines of `N` joints that are needed.
+    fn lines<const N: usize>(&self) -> Vec<(u32, [Input; N])> {
+        let mut lines: Vec<(u32, [Input; N])> = Vec::new();
         for (joint, register) in self.register.iter().enumerate() {
             let &Some(register) = register else { continue };
-            let within = |line: &InputLine| joint < line.first as usize + LINE_JOINTS;
+            let within = |&(first, _): &(u32, _)| joint < first as usize + N;
             if !lines.last().is_some_and(within) {
                 // A source of fewer joints is made up to one line.
-                let first = joint.min(self.register.len().saturating_sub(LINE_JOINTS)) as u32;
-                lines.push(InputLine { first, inputs: [Input::NONE; LINE_JOINTS], basis: Basis::Same });
+                let first = (joint / N * N).min(self.register.len().saturating_sub(N)) as u32;
+                lines.push((first, [Input::NONE; N]));
             }
             let at = lines.len() - 1;
-            let place = joint - lines[at].first as usize;
-            lines[at].inputs[place] = Input { shared: self.shared[joint], register };
+            let place = joint - lines[at].0 as usize;
+            lines[at].1[place] = Input { shared: self.shared[joint], register };
         }
         lines
     }
 }
 
+/// `R -> above R back`, row by row.
+pub(super) fn matrix([above, back]: [DQuat; 2]) -> [[f64; 4]; 4] {
+    let unit = |k: usize| DQuat::from_array(core::array::from_fn(|c| if c == k { 1.0 } else { 0.0 }));
+    let columns: [[f64; 4]; 4] = core::array::from_fn(|k| (above * unit(k) * back).to_array());
+    core::array::from_fn(|r| core::array::from_fn(|c| columns[c][r]))
+}
+
+/// True if one entry is that of the identity.
+pub(super) fn near(m: &[[f64; 4]; 4], r: usize, c: usize) -> bool {
+    (m[r][c] - f64::from(u8::from(r == c))).abs() < EXACT
+}
+
 /// `R -> above R back` for the joints of a line, as plainly as all of them can be told.
 fn basis(turns: [[DQuat; 2]; LINE_JOINTS]) -> Basis {
-    let unit = |k: usize| DQuat::from_array(core::array::from_fn(|c| if c == k { 1.0 } else { 0.0 }));
-    let rows: [[[f64; 4]; 4]; LINE_JOINTS] = turns.map(|[above, back]| {
-        let columns: [[f64; 4]; 4] = core::array::from_fn(|k| (above * unit(k) * back).to_array());
-        core::array::from_fn(|r| core::array::from_fn(|c| columns[c][r]))
-    });
-    let near = |m: &[[f64; 4]; 4], r: usize, c: usize| (m[r][c] - f64::from(u8::from(r == c))).abs() < EXACT;
+    let rows = turns.map(matrix);
     let same = rows.iter().all(|m| (0..4).all(|r| (0..4).all(|c| near(m, r, c))));
     let turns = rows.iter().all(|m| (0..4).all(|k| near(m, 3, k) && near(m, k, 3)));
     if same {

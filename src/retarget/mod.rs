@@ -12,6 +12,7 @@ mod grip;
 pub(crate) mod live;
 mod live_content;
 mod live_maps;
+pub(crate) mod live_packed;
 mod live_path;
 mod mirror;
 mod namesakes;

@@ -145,10 +145,10 @@ fn whoever_follows_a_stream_is_in_its_box() {
     let map = std::sync::Arc::new(LiveMap::build(source, &rig(&body.built)).unwrap());
     crowd.set_stream(handle, &Stream { id: StreamId(0), map, root: StreamRoot::InPose }).unwrap();
     let rotations = vec![[0.0, 0.0, 0.0, 1.0]; skeleton.joints.len()];
-    let pose = StreamPose { rotations: &rotations, position: [30.0, 2.0, -40.0], contacts: None };
+    let pose = StreamPose { rotations: (&rotations).into(), position: [30.0, 2.0, -40.0], contacts: None };
     let before = crowd.bounds(handle).unwrap();
     let ground = FlatGround::default();
-    crowd.frame(Frame { streams: &[pose], ..Frame::new(0.02, &ground) }, &Serial).unwrap();
+    crowd.frame(Frame { streams: (&[pose]).into(), ..Frame::new(0.02, &ground) }, &Serial).unwrap();
     assert_eq!(crowd.stream_report().followed, 1);
     assert!(before.contains(&crowd.posed_bounds(handle, &[]).unwrap()));
 }
@@ -165,13 +165,13 @@ fn boxes_of_followers_are_as_finite_as_what_is_known() {
     let rotations = vec![[0.0, 0.0, 0.0, 1.0]; skeleton.joints.len()];
     let ground = FlatGround::default();
     frame(&mut crowd, 0.02);
-    let far = StreamPose { rotations: &rotations, position: [30.0, 2.0, -40.0], contacts: None };
+    let far = StreamPose { rotations: (&rotations).into(), position: [30.0, 2.0, -40.0], contacts: None };
     let stream = |root| Stream { id: StreamId(0), map: std::sync::Arc::clone(&map), root };
     crowd.transition_to_stream(handle, &stream(StreamRoot::InPose), 0.3).unwrap();
     let follow = |crowd: &mut Crowd| {
-        let bounds = crowd.bounds_with(handle, &[far]).unwrap();
+        let bounds = crowd.bounds_with(handle, (&[far]).into()).unwrap();
         assert!((0..3).all(|k| bounds.max[k] - bounds.min[k] < 100.0));
-        crowd.frame(Frame { streams: &[far], ..Frame::new(0.02, &ground) }, &Serial).unwrap();
+        crowd.frame(Frame { streams: (&[far]).into(), ..Frame::new(0.02, &ground) }, &Serial).unwrap();
         assert!(bounds.contains(&crowd.posed_bounds(handle, &[]).unwrap()));
     };
     (0..25).for_each(|_| follow(&mut crowd));

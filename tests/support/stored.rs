@@ -27,9 +27,9 @@ pub static MAP: LazyLock<Arc<LiveMap>> = LazyLock::new(|| {
 pub fn streamed(crowd: &mut Crowd, step: u8) {
     let rotations = vec![[0.0, 0.0, 0.0, 1.0]; MAP.source_joints()];
     let position = [0.1, 1.0, 0.05 * f32::from(step)];
-    let streams = [StreamPose { rotations: &rotations, position, contacts: None }; 2];
+    let streams = [StreamPose { rotations: (&rotations).into(), position, contacts: None }; 2];
     let ground = FlatGround { height: 0.0 };
-    crowd.frame(Frame { streams: &streams, ..Frame::new(0.05, &ground) }, &Serial).expect("a frame");
+    crowd.frame(Frame { streams: (&streams).into(), ..Frame::new(0.05, &ground) }, &Serial).expect("a frame");
 }
 
 /// Nobody yet, one rig, two clips.

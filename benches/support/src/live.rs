@@ -1,13 +1,17 @@
 //! What it costs to drive the same characters by live streams instead of clips.
 //!
 //! Each character follows a stream of its own, whose source is another built-in rig than the character's: another
-//! spine, and either axes like the model's, as motion capture has them, or axes of its own, as most game rigs do. The poses of a frame lie side by side in one buffer, as a receiver would keep them; there are
-//! two, taken in turn, so that they are new every frame, as far as the third-level cache holds them.
+//! spine, and either axes like the model's, as motion capture has them, or axes of its own, as most game rigs do. The poses of a frame lie side by
+//! side, as a receiver would keep them: in one array or in a buffer of the crowd's, in either precision. There are two
+//! sets, taken in turn, so that they are new every frame, as far as the third-level cache holds them.
 
 use std::sync::Arc;
 
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
-use throng::crowd::{Frame, Stage, Stream, StreamId, StreamPose, StreamRoot};
+use throng::crowd::{
+    Frame, SnormQuat, Stage, Stream, StreamBuffer, StreamId, StreamPose, StreamPoses, StreamRoot,
+    StreamRotation,
+};
 use throng::error::BuildError;
 use throng::retarget::{BindSource, LiveMap, LiveMaps};
 use throng::rig::{Rig, Transform};
@@ -31,11 +35,30 @@ pub enum Axes {
     Own,
 }
 
+/// How the poses lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Held {
+    /// Slices of one array, single precision.
+    Slices,
+    /// A [`StreamBuffer`], single precision.
+    Buffer,
+    /// A [`StreamBuffer`] of 16-bit rotations.
+    Snorm16,
+}
+
+impl Held {
+    /// In order.
+    pub const ALL: [Self; 3] = [Self::Slices, Self::Buffer, Self::Snorm16];
+}
+
 /// Medians over the runs.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct LiveReport {
     /// Of the sources.
     pub axes: Axes,
+    /// How the poses lie in memory.
+    pub held: Held,
     /// The stage `retarget_live`, nanoseconds.
     pub ns_per_character: f64,
     /// The whole frame of the streamed characters, nanoseconds.
@@ -81,6 +104,7 @@ impl Source {
 pub fn measure(
     options: &SceneOptions,
     axes: Axes,
+    held: Held,
     rounds: usize,
     runs: usize,
 ) -> Result<LiveReport, StressError> {
@@ -116,28 +140,43 @@ pub fn measure(
     }
 
     let phase = |at: usize, set: usize| (7 * at + set) % PHASES;
-    let buffers: Vec<Vec<[f32; 4]>> = (0..SETS)
-        .map(|set| {
-            let poses = follows.iter().enumerate();
-            poses
-                .flat_map(|(at, (source, _))| sources[*source].poses[phase(at, set)].iter().copied())
-                .collect()
-        })
-        .collect();
-    let sets: Vec<Vec<StreamPose<'_>>> = buffers
+    let (sources, follows) = (&sources, &follows);
+    let poses = |set: usize| {
+        follows.iter().enumerate().map(move |(at, (source, _))| (&sources[*source], phase(at, set)))
+    };
+    let joints: Vec<usize> = follows.iter().map(|(_, map)| map.source_joints()).collect();
+    let (mut arrays, mut wholes, mut halves) = (Vec::new(), Vec::new(), Vec::new());
+    for set in 0..SETS {
+        match held {
+            Held::Slices => {
+                let array: Vec<[f32; 4]> =
+                    poses(set).flat_map(|(source, phase)| source.poses[phase].iter().copied()).collect();
+                arrays.push(array);
+            }
+            Held::Buffer => wholes.push(filled(&joints, poses(set), |value| value)?),
+            Held::Snorm16 => halves.push(filled(&joints, poses(set), SnormQuat::new)?),
+        }
+    }
+    let slices: Vec<Vec<StreamPose<'_>>> = arrays
         .iter()
         .enumerate()
-        .map(|(set, buffer)| {
-            let mut rest = buffer.as_slice();
-            let poses = follows.iter().enumerate().map(|(at, (source, map))| {
-                let (rotations, others) = rest.split_at(map.source_joints());
+        .map(|(set, array)| {
+            let mut rest = array.as_slice();
+            let poses = poses(set).zip(&joints).map(|((source, phase), &joints)| {
+                let (rotations, others) = rest.split_at(joints);
                 rest = others;
-                let position = sources[*source].places[phase(at, set)];
-                StreamPose { rotations, position, contacts: None }
+                StreamPose { rotations: rotations.into(), position: source.places[phase], contacts: None }
             });
             poses.collect()
         })
         .collect();
+    let streams = |set: usize| -> StreamPoses<'_> {
+        match held {
+            Held::Slices => (&slices[set]).into(),
+            Held::Buffer => (&wholes[set]).into(),
+            Held::Snorm16 => (&halves[set]).into(),
+        }
+    };
 
     let per = 1.0 / handles.len().max(1) as f64;
     let (mut stage, mut whole) = (Vec::new(), Vec::new());
@@ -147,7 +186,7 @@ pub fn measure(
         let times = interleave(rounds, 3, |subject| {
             let until = [Stage::Sample, Stage::RetargetLive, Stage::Palette][subject];
             set = (set + 1) % SETS;
-            let frame = Frame { until, streams: &sets[set], ..Frame::new(DT, &scene.scene.terrain) };
+            let frame = Frame { until, streams: streams(set), ..Frame::new(DT, &scene.scene.terrain) };
             let result = scene.scene.crowd.frame(frame, executor());
             failed = failed.clone().and(result);
         });
@@ -159,6 +198,7 @@ pub fn measure(
     let mean = |of: fn(&LiveMap) -> usize| follows.iter().map(|(_, map)| of(map) as f64).sum::<f64>() * per;
     Ok(LiveReport {
         axes,
+        held,
         ns_per_character: ns,
         frame_ns_per_character: frame,
         percent: 100.0 * ns / frame,
@@ -166,6 +206,23 @@ pub fn measure(
         used_joints: mean(LiveMap::used_joints),
         steps: mean(LiveMap::steps),
     })
+}
+
+/// A buffer of these poses.
+fn filled<'a, Q: StreamRotation>(
+    joints: &[usize],
+    poses: impl Iterator<Item = (&'a Source, usize)>,
+    rotation: impl Fn([f32; 4]) -> Q,
+) -> Result<StreamBuffer<Q>, BuildError> {
+    let mut buffer = StreamBuffer::new(joints)?;
+    for (at, (source, phase)) in poses.enumerate() {
+        if let Some(pose) = buffer.pose_mut(StreamId(at as u32)) {
+            let rotations = pose.rotations.iter_mut().zip(&source.poses[phase]);
+            rotations.for_each(|(to, &from)| *to = rotation(from));
+            *pose.position = source.places[phase];
+        }
+    }
+    Ok(buffer)
 }
 
 fn bind_source<'a>(body: &'a BuiltIn, reference: &'a throng::rig::ReferencePose) -> BindSource<'a> {

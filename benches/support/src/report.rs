@@ -7,7 +7,7 @@ use throng::error::BuildError;
 use throng::stress::{Machine, SceneKind, SceneOptions, StageTime, StressError};
 
 use crate::ecs;
-use crate::live::{self, Axes, LiveReport};
+use crate::live::{self, Axes, Held, LiveReport};
 use crate::measure::{self, Effort, Run, Runs};
 use crate::scene::BenchScene;
 use crate::sweep::Sweep;
@@ -63,9 +63,9 @@ pub struct Report {
     pub runs: Vec<Run>,
     /// Every run beyond the spread.
     pub void_runs: Vec<Run>,
-    /// The same characters on live streams, by the axes of the sources. No part of the frame
+    /// The same characters on live streams, by the axes of the sources and how poses are held. No part of the frame
     /// above, whose characters play clips.
-    pub retarget_live: [LiveReport; 2],
+    pub retarget_live: Vec<LiveReport>,
     /// How the frame scales, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
@@ -153,8 +153,12 @@ pub fn measure(options: &BenchOptions, mut progress: impl FnMut(&Runs) + Send) -
         let (library_clips, library_bytes) = crowd.library();
         let occupancy = crowd.occupancy();
         let Effort { rounds, runs: wanted, .. } = options.effort;
-        let live = |axes| live::measure(&options.scene, axes, rounds, wanted);
-        let retarget_live = [live(Axes::Model)?, live(Axes::Own)?];
+        let mut retarget_live = Vec::new();
+        for axes in [Axes::Model, Axes::Own] {
+            for held in Held::ALL {
+                retarget_live.push(live::measure(&options.scene, axes, held, rounds, wanted)?);
+            }
+        }
         let stages = Stage::ALL
             .iter()
             .zip(best.stage_ns_per_character)

@@ -13,7 +13,7 @@ use crate::clip::{BoundClip, PELVIS_RANGE};
 use crate::crowd::block::{Block, MAX_CLIPS};
 use crate::crowd::frame::RigData;
 use crate::crowd::stages::inertia;
-use crate::crowd::streams::{Hips, StreamPose};
+use crate::crowd::streams::{Hips, StreamPoses};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, GROUP, KEY_ONE};
 use crate::rig::{NO_PARENT, RawMesh, Rig};
@@ -176,7 +176,7 @@ impl Crowd {
     /// # Errors
     /// If the handle is stale.
     pub fn bounds(&mut self, handle: Handle) -> Result<Aabb, BuildError> {
-        self.bounds_with(handle, &[])
+        self.bounds_with(handle, StreamPoses::NONE)
     }
 
     /// [`bounds`](Self::bounds) from the poses of the streams that the next frame gets: around where the pose has its hips,
@@ -185,13 +185,13 @@ impl Crowd {
     ///
     /// # Errors
     /// If the handle is stale.
-    pub fn bounds_with(&mut self, handle: Handle, streams: &[StreamPose<'_>]) -> Result<Aabb, BuildError> {
+    pub fn bounds_with(&mut self, handle: Handle, streams: StreamPoses<'_>) -> Result<Aabb, BuildError> {
         self.prepare_bounds();
         let (block, lane) = self.block(handle)?;
         Ok(self.box_of(block, lane, streams))
     }
 
-    fn box_of(&self, block: &Block, lane: usize, streams: &[StreamPose<'_>]) -> Aabb {
+    fn box_of(&self, block: &Block, lane: usize, streams: StreamPoses<'_>) -> Aabb {
         let rig = usize::from(block.rigs[lane]);
         let joints = self.rigs[rig].0.topology().len();
         match self.streams.hips(block.characters[lane], block.leg.0[lane], streams) {
@@ -213,18 +213,14 @@ impl Crowd {
     /// # Errors
     /// If `out` is shorter than the greatest index of a living character.
     pub fn bounds_into(&mut self, out: &mut [Aabb]) -> Result<(), BuildError> {
-        self.bounds_into_with(out, &[])
+        self.bounds_into_with(out, StreamPoses::NONE)
     }
 
     /// [`bounds_with`](Self::bounds_with) of everybody: see [`bounds_into`](Self::bounds_into).
     ///
     /// # Errors
     /// As [`bounds_into`](Self::bounds_into).
-    pub fn bounds_into_with(
-        &mut self,
-        out: &mut [Aabb],
-        streams: &[StreamPose<'_>],
-    ) -> Result<(), BuildError> {
+    pub fn bounds_into_with(&mut self, out: &mut [Aabb], streams: StreamPoses<'_>) -> Result<(), BuildError> {
         self.prepare_bounds();
         let last = self.characters.iter().rposition(|entry| !entry.is_free());
         if let Some(need) = last.map(|last| last + 1).filter(|&need| need > out.len()) {

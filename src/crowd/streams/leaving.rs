@@ -2,11 +2,10 @@
 //! then gives way to clips or to another stream as an old motion does.
 
 use super::root;
-use super::{Cell, NOBODY, Stream, StreamPose, StreamTable, place};
+use super::{Cell, NOBODY, RawPose, Rotations, Stream, StreamPoses, StreamTable, Told, line_joints, made_up};
 use crate::crowd::scratch::Scratch;
 use crate::crowd::stages::live::{NO_TURN, Reach, Streamed, live};
 use crate::lanes::{BLOCK, LineSources, Row, Simd};
-use crate::retarget::live::LINE_JOINTS;
 
 /// What a character goes over to.
 #[derive(Debug)]
@@ -94,7 +93,7 @@ impl StreamTable {
         &self,
         simd: Simd,
         character: u32,
-        poses: &[StreamPose<'_>],
+        poses: StreamPoses<'_>,
         leg: f32,
         joints: usize,
         scratch: &mut Scratch,
@@ -102,17 +101,14 @@ impl StreamTable {
         let cell = self.cell(character)?;
         let map = self.map(cell)?;
         let pose = self.pose(cell, poses).ok()?;
-        let mut made_up = [[0.0, 0.0, 0.0, 1.0]; LINE_JOINTS];
-        let mut run = pose.rotations;
-        if run.len() < LINE_JOINTS {
-            made_up.iter_mut().zip(run).for_each(|(to, from)| *to = *from);
-            run = &made_up;
-        }
+        let packed = matches!(pose.rotations, Rotations::Snorm16(_));
+        let few = made_up(pose.rotations.words(), packed);
+        let run = if pose.rotations.len() < line_joints(packed) { &few } else { pose.rotations.words() };
         let mut back = NO_TURN;
         let mut way = [0.0; 3];
         if cell.travels {
             let turn;
-            (turn, way) = cell.root.ahead(root::Pose::of(map, pose)?);
+            (turn, way) = cell.root.ahead(root::Pose::of(map, &pose)?);
             way = [way[0] * map.per_leg, way[1] * map.per_leg, way[2]];
             back.iter_mut().zip(turn).for_each(|(row, value)| row.0[0] = value);
         }
@@ -120,13 +116,16 @@ impl StreamTable {
         own.0[0] = 1.0;
         let streamed = Streamed {
             poses: LineSources::new(&[run; BLOCK])?,
+            packed,
             next: None,
             own,
             back: cell.travels.then_some(&back),
         };
         let mut good = Row::ZERO;
         live(simd, map, &streamed, Reach::Own, joints, &mut good, scratch);
-        place(map, cell, pose, leg, 0, scratch);
+        let mut told = Told::NOTHING;
+        told.put(0, RawPose::of(pose), cell.travels);
+        told.place(map, &Row::splat(leg), 1, Reach::Own, scratch);
         (good.0[0] > 0.5).then_some(way)
     }
 }

@@ -119,7 +119,7 @@ impl Pose {
             if n.is_nan() || (n - 1.0).abs() >= crate::crowd::stages::live::LOOSE {
                 return None;
             }
-            hips = times(hips, *own);
+            hips = times(hips, own);
         }
         let [x, y, z, w] = times(hips, map.hips_back);
         // +Z carried along.

@@ -1,0 +1,286 @@
+//! Poses of streams in a buffer and in 16 bits: the same characters as from slices, and nobody harmed by bad ones.
+
+use std::sync::Arc;
+
+use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
+use throng::crowd::{
+    Crowd, CrowdConfig, FlatGround, Frame, Handle, Rotations, Serial, SnormQuat, Stream, StreamBuffer,
+    StreamId, StreamPose, StreamPoses, StreamReport, StreamRoot, WorldTransform,
+};
+use throng::lanes::{Isa, Mode, Simd};
+use throng::retarget::{BindSource, LiveMap, LiveMaps};
+use throng::rig::Rig;
+
+const DT: f32 = 1.0 / 60.0;
+const FLOOR: FlatGround = FlatGround { height: 0.0 };
+
+/// Followers of streams from two sources, of other joint counts each, on bodies of two rigs.
+struct Cast {
+    crowd: Crowd,
+    handles: Vec<Handle>,
+    maps: Vec<Arc<LiveMap>>,
+    sources: [BuiltIn; 2],
+}
+
+impl Cast {
+    fn new(simd: Simd, count: usize) -> Self {
+        let sources = [RigKind::ALL[1], RigKind::ALL[2]].map(|k| content::character(k, &BodyPlan::adult()));
+        let mut crowd = Crowd::new(CrowdConfig { simd, ..CrowdConfig::default() });
+        let rigs = [(RigKind::ALL[0], BodyPlan::adult()), (RigKind::ALL[2], BodyPlan::child())]
+            .map(|(kind, plan)| Rig::build(&content::character(kind, &plan).rig_source()).expect("a rig"));
+        let ids = rigs.each_ref().map(|rig| crowd.add_rig(rig.clone()).expect("a rig"));
+        let mut known = LiveMaps::default();
+        let (mut handles, mut maps) = (Vec::new(), Vec::new());
+        for at in 0..count {
+            let (source, rig) = (&sources[at % 2], at / 2 % 2);
+            let reference = source.reference();
+            let source = BindSource {
+                skeleton: &source.character.skeleton,
+                roles: &source.roles,
+                reference: &reference,
+            };
+            let map = known.get(source, &rigs[rig]).expect("a map");
+            let place = WorldTransform::standing(at as f32, 0.0, 0.3 * at as f32);
+            let handle = crowd.spawn(ids[rig], 0, place, &[]).expect("a character");
+            let root = if at % 3 == 0 { StreamRoot::Travel } else { StreamRoot::InPose };
+            let stream = Stream { id: StreamId(at as u32), map: Arc::clone(&map), root };
+            crowd.set_stream(handle, &stream).expect("a stream");
+            handles.push(handle);
+            maps.push(map);
+        }
+        crowd.pack();
+        Self { crowd, handles, maps, sources }
+    }
+
+    /// Rotations and place of each stream in a frame, all unlike each other.
+    fn poses(&self, frame: usize) -> Vec<(Vec<[f32; 4]>, [f32; 3])> {
+        let one = |at: usize| {
+            let source = &self.sources[at % 2];
+            let clip = content::clip(ClipKind::Walk, source);
+            let skeleton = &source.character.skeleton;
+            let locals = clip.sample(skeleton, (0.07 * at as f32 + DT * frame as f32) % clip.duration);
+            let carrier = usize::from(self.maps[at].carrier());
+            let place = skeleton.model_matrices(&locals)[carrier].w_axis.truncate().to_array();
+            (locals.iter().map(|local| local.rotation.to_array()).collect(), place)
+        };
+        (0..self.handles.len()).map(one).collect()
+    }
+
+    fn joints(&self) -> Vec<usize> {
+        self.maps.iter().map(|map| map.source_joints()).collect()
+    }
+
+    fn frame<'a>(&mut self, streams: impl Into<StreamPoses<'a>>) -> StreamReport {
+        let frame = Frame { streams: streams.into(), ..Frame::new(DT, &FLOOR) };
+        self.crowd.frame(frame, &Serial).expect("a frame");
+        self.crowd.stream_report()
+    }
+
+    fn bytes(&self, at: usize) -> Vec<u8> {
+        let (header, palette) = self.crowd.pose(self.handles[at]).expect("alive");
+        let mut bytes = palette.to_vec();
+        bytes.extend(header.rotation.iter().chain(&header.position).flat_map(|v| v.to_ne_bytes()));
+        bytes
+    }
+}
+
+fn small(rotations: &[[f32; 4]]) -> Vec<SnormQuat> {
+    rotations.iter().map(|&rotation| SnormQuat::new(rotation)).collect()
+}
+
+/// Slices that begin anywhere, against whole cache lines: alignment, padding and the order of prefetching do not matter.
+#[test]
+fn a_buffer_gives_what_slices_give_to_the_bit() {
+    const COUNT: usize = 39;
+    for isa in Isa::available() {
+        let simd = Simd::new(*isa, Mode::Fast);
+        let mut casts = [0; 4].map(|_| Cast::new(simd, COUNT));
+        let mut whole = StreamBuffer::<[f32; 4]>::new(&casts[0].joints()).expect("a buffer");
+        let mut half = StreamBuffer::<SnormQuat>::new(&casts[0].joints()).expect("a buffer");
+        for frame in 0..6 {
+            let poses = casts[0].poses(frame);
+            let contacts = |at: usize| (at % 4 == 1).then_some([0.25, 1.0]);
+            let lost = |at: usize| (at + frame).is_multiple_of(13);
+            let (mut array, mut halves) = (vec![[0.0f32; 4]], vec![SnormQuat::IDENTITY]);
+            let mut first = Vec::new();
+            for (at, (rotations, position)) in poses.iter().enumerate() {
+                first.push(array.len());
+                array.extend(rotations);
+                halves.extend(small(rotations));
+                let id = StreamId(at as u32);
+                if lost(at) {
+                    whole.clear(id);
+                    half.clear(id);
+                    continue;
+                }
+                let pose = whole.pose_mut(id).expect("a stream");
+                pose.rotations.copy_from_slice(rotations);
+                (*pose.position, *pose.contacts) = (*position, contacts(at).unwrap_or([f32::NAN; 2]));
+                let pose = half.pose_mut(id).expect("a stream");
+                pose.rotations.copy_from_slice(&small(rotations));
+                (*pose.position, *pose.contacts) = (*position, contacts(at).unwrap_or([f32::NAN; 2]));
+            }
+            let slices = |packed: bool| -> Vec<StreamPose<'_>> {
+                let one = |(at, (rotations, position)): (usize, &(Vec<[f32; 4]>, [f32; 3]))| {
+                    let run = first[at]..first[at] + rotations.len();
+                    let rotations: Rotations<'_> = match (lost(at), packed) {
+                        (true, _) => Rotations::default(),
+                        (false, true) => (&halves[run]).into(),
+                        (false, false) => (&array[run]).into(),
+                    };
+                    StreamPose { rotations, position: *position, contacts: contacts(at) }
+                };
+                poses.iter().enumerate().map(one).collect()
+            };
+            let reports = [
+                casts[0].frame(&slices(false)),
+                casts[1].frame(&whole),
+                casts[2].frame(&slices(true)),
+                casts[3].frame(&half),
+            ];
+            assert_eq!(reports[0].missing, (0..COUNT).filter(|&at| lost(at)).count() as u32);
+            assert_eq!(reports[0].refused, 0);
+            assert!(reports.iter().all(|report| *report == reports[0]));
+            for at in 0..COUNT {
+                assert!(casts[0].bytes(at) == casts[1].bytes(at), "{at} in single precision");
+                assert!(casts[2].bytes(at) == casts[3].bytes(at), "{at} in 16 bits");
+                assert!(frame > 0 || lost(at) || casts[0].bytes(at) != casts[2].bytes(at), "{at}: rounded");
+            }
+        }
+    }
+}
+
+/// One frame may have both, also in one block and from one source.
+#[test]
+fn precisions_may_be_mixed() {
+    let (mut mixed, mut whole, mut half) =
+        (Cast::new(Simd::fastest(), 24), Cast::new(Simd::fastest(), 24), Cast::new(Simd::fastest(), 24));
+    let poses = mixed.poses(0);
+    let rounded: Vec<_> = poses.iter().map(|(rotations, _)| small(rotations)).collect();
+    let in_16_bits = |at: usize| at % 5 < 2;
+    let slices = |which: &dyn Fn(usize) -> bool| -> Vec<StreamPose<'_>> {
+        (0..24)
+            .map(|at| {
+                let rotations =
+                    if which(at) { Rotations::from(&rounded[at]) } else { Rotations::from(&poses[at].0) };
+                StreamPose { rotations, position: poses[at].1, contacts: None }
+            })
+            .collect()
+    };
+    assert_eq!(mixed.frame(&slices(&in_16_bits)).followed, 24);
+    whole.frame(&slices(&|_| false));
+    half.frame(&slices(&|_| true));
+    for at in 0..24 {
+        let right = if in_16_bits(at) { &half } else { &whole };
+        assert!(mixed.bytes(at) == right.bytes(at), "{at}");
+    }
+}
+
+#[test]
+fn strict_16_bits_are_the_same_on_every_instruction_set() {
+    let run = |isa: Isa| {
+        let mut cast = Cast::new(Simd::new(isa, Mode::Strict), 20);
+        for frame in 0..3 {
+            let poses = cast.poses(frame);
+            let mut buffer = StreamBuffer::<SnormQuat>::new(&cast.joints()).expect("a buffer");
+            for (at, (rotations, position)) in poses.iter().enumerate() {
+                let pose = buffer.pose_mut(StreamId(at as u32)).expect("a stream");
+                pose.rotations.copy_from_slice(&small(rotations));
+                *pose.position = *position;
+            }
+            assert_eq!(cast.frame(&buffer).followed, 20);
+        }
+        (0..20).map(|at| cast.bytes(at)).collect::<Vec<_>>()
+    };
+    let widest = run(Isa::widest());
+    for &isa in Isa::available() {
+        assert!(run(isa) == widest, "{}", isa.name());
+    }
+}
+
+/// No rotation, twice the length, a place that is none; a little off is made unit.
+#[test]
+fn bad_16_bit_poses_are_contained() {
+    for isa in Isa::available() {
+        let simd = Simd::new(*isa, Mode::Fast);
+        let (mut good, mut bad) = (Cast::new(simd, 32), Cast::new(simd, 32));
+        let mut buffers = [0; 2].map(|_| StreamBuffer::<SnormQuat>::new(&good.joints()).expect("a buffer"));
+        for buffer in &mut buffers {
+            for (at, (rotations, position)) in good.poses(0).iter().enumerate() {
+                let pose = buffer.pose_mut(StreamId(at as u32)).expect("a stream");
+                pose.rotations.copy_from_slice(&small(rotations));
+                *pose.position = *position;
+            }
+        }
+        let [well, ill] = &mut buffers;
+        ill.pose_mut(StreamId(25)).expect("a stream").position[1] = f32::NAN;
+        let mut spoil = |at: u32, joint: usize, rotation: [i16; 4]| {
+            ill.pose_mut(StreamId(at)).expect("a stream").rotations[joint] = SnormQuat(rotation);
+        };
+        let hips = usize::from(good.maps[0].carrier());
+        spoil(3, hips, [0; 4]);
+        spoil(8, hips + 1, [i16::MIN; 4]);
+        spoil(17, hips + 1, [i16::MAX; 4]);
+        spoil(20, hips, [0, 0, 0, 32_600]);
+        // Half as far off as is allowed.
+        spoil(30, hips, [0, 0, 0, 32_730]);
+        well.pose_mut(StreamId(30)).expect("a stream").rotations[hips] = SnormQuat::IDENTITY;
+        assert_eq!(good.frame(&*well).followed, 32);
+        let report = bad.frame(&*ill);
+        assert_eq!((report.followed, report.missing, report.refused), (27, 0, 5));
+        for at in (0..32).filter(|at| ![3, 8, 17, 20, 25, 30].contains(at)) {
+            assert!(good.bytes(at) == bad.bytes(at), "{at} is another's neighbour");
+        }
+        let entries = |cast: &Cast| -> Vec<f32> {
+            let (_, palette) = cast.crowd.pose(cast.handles[30]).expect("alive");
+            bytemuck::pod_collect_to_vec(palette)
+        };
+        for (a, b) in entries(&good).into_iter().zip(entries(&bad)) {
+            assert!((a - b).abs() < 1e-4, "made unit: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn buffers_keep_what_is_written_while_they_grow() {
+    let mut buffer = StreamBuffer::<[f32; 4]>::default();
+    assert!(
+        buffer.is_empty() && buffer.pose(StreamId(0)).is_none() && buffer.pose_mut(StreamId(0)).is_none()
+    );
+    for k in 0..3000u32 {
+        let id = buffer.add(k as usize % 90).expect("room");
+        assert_eq!(id, StreamId(k));
+        assert!(buffer.pose(id).expect("a stream").rotations.is_empty(), "nothing has arrived");
+        let pose = buffer.pose_mut(id).expect("a stream");
+        assert_eq!(pose.rotations.len(), k as usize % 90);
+        assert!(pose.rotations.iter().all(|&rotation| rotation == [0.0, 0.0, 0.0, 1.0]));
+        assert_eq!(pose.rotations.as_ptr() as usize % 64, 0, "a line of its own");
+        *pose.position = [k as f32; 3];
+        pose.rotations.fill([k as f32; 4]);
+    }
+    assert_eq!(buffer.len(), 3000);
+    for k in 0..3000u32 {
+        let pose = buffer.pose(StreamId(k)).expect("a stream");
+        assert_eq!((pose.rotations.len(), pose.position), (k as usize % 90, [k as f32; 3]));
+        assert!((0..pose.rotations.len()).all(|joint| pose.rotations.get(joint) == Some([k as f32; 4])));
+    }
+    buffer.clear(StreamId(7));
+    assert!(buffer.pose(StreamId(7)).expect("a stream").rotations.is_empty());
+    buffer.clear(StreamId(3000));
+    assert!(buffer.add(65_536).is_err() && StreamBuffer::<SnormQuat>::new(&[usize::MAX; 2]).is_err());
+    assert!(buffer.add(65_535).is_ok());
+}
+
+/// Judged by the definition: each component to the nearest step.
+#[test]
+fn rotations_are_rounded_to_the_nearest() {
+    let values = [0.0f32, 1.0, -1.0, 0.5, -0.25, 1e-5, -1.6e-5, 0.707_106_77, 2.0, -2.0];
+    for &value in &values {
+        let SnormQuat([x, ..]) = SnormQuat::new([value, 0.0, 0.0, 1.0]);
+        let right = f64::from(value.clamp(-1.0, 1.0)) * 32767.0;
+        assert!((f64::from(x) - right).abs() <= 0.5 + 1e-3, "{value}: {x}");
+        assert!((f64::from(SnormQuat::new([value; 4]).to_array()[3]) * 32767.0 - f64::from(x)).abs() < 1e-2);
+    }
+    assert_eq!(SnormQuat::new([0.5, f32::NAN, 0.5, 1.0]), SnormQuat([0; 4]), "which is refused");
+    assert_eq!(SnormQuat::default().to_array(), [0.0, 0.0, 0.0, 1.0]);
+}
