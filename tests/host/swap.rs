@@ -239,7 +239,11 @@ fn no_frame_of_any_stage_is_wrong_while_clips_and_rigs_are_exchanged() {
                 bodies[at].built.reference().position(hips.into()).as_vec3().to_array()
             };
             let poses: Vec<StreamPose<'_>> = (0..3)
-                .map(|at| StreamPose { rotations: (&streams[at].1).into(), position: position(at), contacts: None })
+                .map(|at| StreamPose {
+                    rotations: (&streams[at].1).into(),
+                    position: position(at),
+                    contacts: None,
+                })
                 .collect();
             let ground = FlatGround::default();
             let frame = Frame { streams: (&poses).into(), ..Frame::new(1.0 / 60.0, &ground) };
