@@ -157,9 +157,7 @@ impl Scene {
             StreamBuffer::<SnormQuat>::new(&[self.map.source_joints(); KINDS.len()]).expect("a buffer");
         for (kind, (rotations, position)) in poses.iter().enumerate().filter(|&(kind, _)| self.sent[kind]) {
             let pose = buffer.pose_mut(StreamId(kind as u32)).expect("a stream");
-            for (to, &from) in pose.rotations.iter_mut().zip(rotations) {
-                *to = if spoilt == Some(kind) { SnormQuat([0; 4]) } else { SnormQuat::new(from) };
-            }
+            pose.rotations.iter_mut().zip(rotations).for_each(|(to, &from)| *to = SnormQuat::new(from));
             *pose.position = *position;
         }
         let streams = if self.packed { (&buffer).into() } else { (&streams).into() };
