@@ -354,11 +354,8 @@ impl Cast {
     fn frame(&mut self, threads: bool) {
         let streams = streams(&self.poses, &self.positions);
         let frame = Frame { streams: (&streams).into(), ..Frame::new(DT, &FLOOR) };
-        if threads {
-            self.crowd.frame(frame, &Rayon).expect("frame");
-        } else {
-            self.crowd.frame(frame, &Serial).expect("frame");
-        }
+        let done = if threads { self.crowd.frame(frame, &Rayon) } else { self.crowd.frame(frame, &Serial) };
+        done.expect("frame");
     }
     fn bytes(&self, at: usize) -> Vec<u8> {
         let (header, palette) = self.crowd.pose(self.handles[at]).expect("alive");
@@ -612,8 +609,8 @@ fn a_stream_shows_what_the_bound_clip_shows() {
         let locals = raw.sample(skeleton, time);
         let pose: Vec<[f32; 4]> = locals.iter().map(|local| local.rotation.to_array()).collect();
         let place = skeleton.model_matrices(&locals)[usize::from(map.carrier())].w_axis.truncate();
-        let streams =
-            [StreamPose { rotations: (&pose).into(), position: place.to_array(), contacts: Some([0.0; 2]) }];
+        let (rotations, position) = ((&pose).into(), place.to_array());
+        let streams = [StreamPose { rotations, position, contacts: Some([0.0; 2]) }];
         crowd.frame(air(&streams), &Serial).expect("frame");
         let (a, b) = (models(&crowd, played, &target), models(&crowd, streamed, &target));
         let parents = target.rig.topology().parents();
