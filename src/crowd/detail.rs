@@ -93,7 +93,7 @@ pub(crate) fn joint_of(entry: &PackedEntry, format: PaletteFormat, m: &[f32; 12]
 }
 
 /// Inverse of the linear part of a skin's constant, as the format carries it; `None` where there is none.
-fn inverse_linear(entry: &PackedEntry, format: PaletteFormat) -> Option<Mat3> {
+pub(crate) fn inverse_linear(entry: &PackedEntry, format: PaletteFormat) -> Option<Mat3> {
     if !entry.general {
         return Some(Mat3::IDENTITY);
     }

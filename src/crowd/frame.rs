@@ -391,6 +391,7 @@ fn run_block(
         return;
     }
     let held = (due != block.live).then(|| Held::of(block));
+    let age = block.age;
     let mixed = block.mixed.take();
     let mut lent = Lent { block, mixed };
     let Lent { block, mixed } = &mut lent;
@@ -412,16 +413,24 @@ fn run_block(
     if until >= Stage::Model {
         let pass = model::ModelPass { topology: &data.topology, kept: joints.kept, proportions };
         if until == Stage::Palette {
+            let mut falls = None;
             if shared.interpolate {
                 slots::turn_over(shared, block, &was, due, tier);
+                let clocks = &scratch.clocks;
+                falls = Some(slots::footfalls(shared, data, block, &was, due, &age, clocks));
             }
-            write(shared, block, tier, due, pass, scratch);
+            // Legs that are corrected are read again.
+            let stream = shared.stream && falls.as_ref().is_none_or(|(_, any)| *any == 0);
+            write(shared, block, tier, (due, stream), pass, scratch);
             if block.pairs.fading & due != 0 {
-                if shared.stream {
+                if stream {
                     // Lines that were streamed may not be looked at before, not even by who wrote them.
                     stream_fence();
                 }
                 slots::fade(shared, data, block, &was, due, &mut scratch.seen);
+            }
+            if let Some(falls) = &falls {
+                slots::correct(shared, block, due, falls);
             }
             block.written = due;
             block.stale &= !due;
@@ -440,14 +449,14 @@ fn write(
     shared: &Shared<'_>,
     block: &mut Block,
     tier: Tier,
-    due: u16,
+    (due, stream): (u16, bool),
     pass: model::ModelPass<'_>,
     scratch: &mut JobScratch,
 ) {
     if let Some((rig, skin)) = block.shared_key() {
         // Model pass and palette in one go: see ARCHITECTURE.md, experiments.
         let packed = shared.rigs[usize::from(rig)].packed(skin, tier);
-        write_lanes(shared, block, due, Some(pass), packed, scratch);
+        write_lanes(shared, block, (due, stream), Some(pass), packed, scratch);
         return;
     }
     model::model(shared.simd, pass, &mut scratch.pose);
@@ -460,7 +469,7 @@ fn write(
             lanes |= u16::from((block.rigs[lane], block.skins[lane]) == key) << lane;
         }
         let packed = shared.rigs[usize::from(key.0)].packed(key.1, tier);
-        write_lanes(shared, block, left & lanes, None, packed, scratch);
+        write_lanes(shared, block, (left & lanes, stream), None, packed, scratch);
         left &= !lanes;
     }
 }
@@ -468,7 +477,7 @@ fn write(
 fn write_lanes(
     shared: &Shared<'_>,
     block: &mut Block,
-    lanes: u16,
+    (lanes, stream): (u16, bool),
     model: Option<model::ModelPass<'_>>,
     packed: &PackedSkin,
     scratch: &mut JobScratch,
@@ -491,6 +500,6 @@ fn write_lanes(
         }
     });
     let mut out = LineTargets::new(out);
-    header::write(shared.simd, &rows, &mut out, shared.stream);
-    palette::palette(shared.simd, packed, shared.format, model, pose, &mut out, shared.stream);
+    header::write(shared.simd, &rows, &mut out, stream);
+    palette::palette(shared.simd, packed, shared.format, model, pose, &mut out, stream);
 }

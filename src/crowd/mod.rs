@@ -5,6 +5,7 @@ mod detail;
 mod due;
 mod events;
 mod executor;
+mod footfall;
 mod frame;
 mod ground;
 mod height_field;

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! slot   | header, 1 line | palette, entries in file order, padded to whole lines |
+//! of two | header | palette | header | palette | corrections of the legs |            CrowdConfig::interpolate
 //! ```
 
+use super::footfall::LegEntries;
 use crate::error::BuildError;
 use crate::lanes::Line;
 use crate::rig::{NO_PARENT, Rig, Skin};
@@ -133,6 +135,8 @@ pub(crate) struct PackedSkin {
     pub own: Vec<u16>,
     /// Per joint of the topology: the entry that tells where it is, `u16::MAX` where none does.
     pub carriers: Vec<u16>,
+    /// Entries of the legs.
+    pub legs: LegEntries,
     /// Entries, padding left out.
     pub count: usize,
     pub lines: u32,
@@ -185,6 +189,7 @@ impl PackedSkin {
             joints: Vec::new(),
             own: skin.entries().iter().map(|entry| entry.joint).collect(),
             carriers: Vec::new(),
+            legs: LegEntries::default(),
             count: 0,
             lines: 0,
             range: range(rig, skin),
@@ -232,6 +237,7 @@ impl PackedSkin {
             }
         }
         self.lines = 1 + format.lines(entries.len()) as u32;
+        self.legs = LegEntries::of(rig, entries, &self.own, &self.carriers, format);
         // Padding repeats the last entry, so that whole lines can be written.
         let (batch, _) = format.batch();
         if let Some(&last) = entries.last() {

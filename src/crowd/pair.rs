@@ -126,6 +126,15 @@ impl Pairs {
         if behind == 0 || span == 0 { 1.0 } else { 1.0 - f32::from(behind.min(span)) / f32::from(span) }
     }
 
+    /// Lanes whose pose before the newest one counts, now or later.
+    pub fn apart(&self) -> u16 {
+        if self.trailing == 0 {
+            return 0;
+        }
+        let apart = |lane: usize| u16::from(self.span[lane] > 0) << lane;
+        (0..BLOCK).fold(0, |lanes, lane| lanes | apart(lane)) & self.trailing
+    }
+
     /// One frame on. Gives the lanes whose newest pose is passed unless they get another.
     pub fn step(&mut self, live: u16, period: u8) -> u16 {
         if period == 1 && self.trailing == 0 {

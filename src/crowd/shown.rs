@@ -10,13 +10,16 @@
 //! ```
 //!
 //! The origin has gone: no precision is lost far from it. Where the root does not turn, `S` is between `S0` and `S1`
-//! entry by entry.
+//! entry by entry. Entries of a leg whose foot comes down or lifts off between the two have `w(f) (R^-1 R1) D` added: see
+//! [`footfall`](super::footfall).
 
 use glam::{Mat3, Quat};
 
+use super::footfall::{LegEntries, Poses, tent};
 use super::output::{PackedSkin, PaletteFormat, PoseHeader};
 use super::store::WorldTransform;
 use crate::lanes::Line;
+use crate::rig::MAX_FEET;
 
 /// Where the two poses are that a character is shown between, as lines of [`Crowd::output`](super::Crowd::output), and
 /// how far it is from one to the other. Plain bytes: what a renderer uploads per character and frame.
@@ -29,11 +32,15 @@ pub struct PosePair {
     pub next: u32,
     /// Share of the newest pose, 0 to 1.
     pub factor: f32,
+    /// First line of the corrections of the legs ([`Crowd::corrected_entries`](super::Crowd::corrected_entries)): four
+    /// numbers, of which the first two are the moments of left and right leg, then matrices of three rows of four. Not to be
+    /// read, like `previous`, where `factor` is 1.
+    pub corrections: u32,
 }
 
 impl PosePair {
     /// Of nobody.
-    pub const NONE: Self = Self { previous: u32::MAX, next: u32::MAX, factor: 1.0 };
+    pub const NONE: Self = Self { previous: u32::MAX, next: u32::MAX, factor: 1.0, corrections: u32::MAX };
 }
 
 /// A pose as it is shown: [`Crowd::shown_pose`](super::Crowd::shown_pose).
@@ -43,28 +50,35 @@ pub struct ShownPose<'a> {
     header: PoseHeader,
     times: [f32; 2],
     /// Of the pose before, if it counts.
-    previous: Option<(&'a [u8], Mix)>,
+    previous: Option<(&'a [u8], Mix<'a>)>,
     format: PaletteFormat,
     range: f32,
 }
 
+/// What a slot of two poses holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot<'a> {
+    pub poses: Poses<'a>,
+    pub corrections: &'a [Line],
+}
+
 /// How two matrices become one.
 #[derive(Clone, Copy, Debug)]
-struct Mix {
+struct Mix<'a> {
     factor: f32,
     /// From the roots of both to the root between; `None` where the root does not turn.
     turns: Option<[Quat; 2]>,
+    /// Weights of the corrections of the legs, and those.
+    weights: [f32; MAX_FEET],
+    corrections: &'a [f32],
+    legs: &'a LegEntries,
 }
 
 impl<'a> ShownPose<'a> {
     /// From the lines of both.
-    pub(crate) fn new(
-        previous: &'a [Line],
-        next: &'a [Line],
-        factor: f32,
-        format: PaletteFormat,
-        range: f32,
-    ) -> Self {
+    pub(crate) fn new(slot: Slot<'a>, factor: f32, format: PaletteFormat, skin: &'a PackedSkin) -> Self {
+        let Slot { poses: Poses { previous, next }, corrections } = slot;
+        let range = skin.range;
         let newest = PoseHeader::read(&next[0]);
         let bytes = |lines: &'a [Line]| bytemuck::cast_slice(&lines[1..]);
         let times = [newest.time; 2];
@@ -83,7 +97,12 @@ impl<'a> ShownPose<'a> {
                 let back = root.conjugate();
                 turns = Some([back * a, back * b]);
             }
-            shown.previous = Some((bytes(previous), Mix { factor, turns }));
+            let corrections: &[f32] = bytemuck::cast_slice(corrections);
+            let (moments, corrections) = corrections.split_at_checked(4).unwrap_or_default();
+            let weight = |leg: usize| moments.get(leg).map_or(0.0, |&at| tent(factor, at));
+            let weights = core::array::from_fn(weight);
+            let mix = Mix { factor, turns, weights, corrections, legs: &skin.legs };
+            shown.previous = Some((bytes(previous), mix));
         }
         shown
     }
@@ -122,17 +141,30 @@ impl<'a> ShownPose<'a> {
         };
         let next = at(self.next)?;
         let Some((previous, mix)) = self.previous else { return Some(next) };
-        Some(mix.matrix(&at(previous)?, &next))
+        Some(mix.matrix(&at(previous)?, &next, entry))
     }
 }
 
-impl Mix {
-    fn matrix(&self, a: &[f32; 12], b: &[f32; 12]) -> [f32; 12] {
+impl Mix<'_> {
+    fn matrix(&self, a: &[f32; 12], b: &[f32; 12], entry: usize) -> [f32; 12] {
         let (a, b) = match self.turns {
             None => (*a, *b),
             Some([p, q]) => (turned(p, a), turned(q, b)),
         };
-        core::array::from_fn(|k| a[k] + (b[k] - a[k]) * self.factor)
+        let mut sum = core::array::from_fn(|k| a[k] + (b[k] - a[k]) * self.factor);
+        if let Some((weight, correction)) = self.correction(entry) {
+            let correction = self.turns.map_or(correction, |[_, q]| turned(q, &correction));
+            (0..12).for_each(|k| sum[k] += weight * correction[k]);
+        }
+        sum
+    }
+
+    /// Of an entry that has one.
+    fn correction(&self, entry: usize) -> Option<(f32, [f32; 12])> {
+        let (leg, at) = self.legs.correction(entry)?;
+        let weight = self.weights.get(leg).copied().filter(|&weight| weight > 0.0)?;
+        let correction = self.corrections.get(12 * at..12 * at + 12)?;
+        Some((weight, correction.try_into().ok()?))
     }
 }
 
@@ -155,14 +187,18 @@ pub(crate) fn nlerp(a: Quat, b: Quat, factor: f32) -> Quat {
 /// take the shorter way, normalised, and joints keep their place.
 pub(crate) fn settle_between(
     previous: &mut [Line],
-    next: &[Line],
+    (next, corrections): (&[Line], &[Line]),
     factor: f32,
     format: PaletteFormat,
     skin: &PackedSkin,
 ) {
     let (header, mix, rows) = {
-        let shown = ShownPose::new(previous, next, factor, format, skin.range);
-        let Some((_, mix)) = shown.previous else { return };
+        let slot = Slot { poses: Poses { previous, next }, corrections };
+        let shown = ShownPose::new(slot, factor, format, skin);
+        let Some((_, Mix { factor, turns, weights, .. })) = shown.previous else { return };
+        let corrections: &[f32] = bytemuck::cast_slice(corrections);
+        let corrections = corrections.get(4..).unwrap_or_default();
+        let mix = Mix { factor, turns, weights, corrections, legs: &skin.legs };
         (shown.header, mix, shown.entries())
     };
     previous[0] = bytemuck::cast(header);
@@ -175,7 +211,7 @@ pub(crate) fn settle_between(
         let newer = &next[entry * size..(entry + 1) * size];
         match format {
             PaletteFormat::Mat3x4 | PaletteFormat::Mat4 => {
-                let m = mix.matrix(&format.matrix(bytes, 0.0), &format.matrix(newer, 0.0));
+                let m = mix.matrix(&format.matrix(bytes, 0.0), &format.matrix(newer, 0.0), entry);
                 put_matrix(format, &m, bytes);
             }
             PaletteFormat::QuatTranslation | PaletteFormat::Snorm16 => {
@@ -188,12 +224,28 @@ pub(crate) fn settle_between(
                     (turn * q, turn * (t - q * arm), scale)
                 };
                 let ((p, x, scale), (q, y, _)) = (of(bytes, 0), of(newer, 1));
-                let turn = nlerp(p, q, mix.factor);
-                let at = x + (y - x) * mix.factor + turn * arm;
+                let (turn, place) = if mix.correction(entry).is_some() {
+                    let old = format.matrix(bytes, skin.range);
+                    let m = mix.matrix(&old, &format.matrix(newer, skin.range), entry);
+                    let axes =
+                        Mat3::from_cols_array(&[m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]]);
+                    let place = glam::Vec3::new(m[3], m[7], m[11]) - axes * arm / scale;
+                    (rotation_of(axes), place)
+                } else {
+                    (nlerp(p, q, mix.factor), x + (y - x) * mix.factor)
+                };
+                let at = place + turn * arm;
                 put_rigid(format, turn, at, scale, skin.range, bytes);
             }
         }
     }
+}
+
+/// Of axes that are nearly those of one.
+fn rotation_of(axes: Mat3) -> Quat {
+    let x = axes.x_axis.normalize_or(glam::Vec3::X);
+    let y = axes.y_axis.reject_from_normalized(x).normalize_or(x.any_orthonormal_vector());
+    Quat::from_mat3(&Mat3::from_cols(x, y, x.cross(y))).normalize()
 }
 
 pub(crate) fn put_matrix(format: PaletteFormat, m: &[f32; 12], bytes: &mut [u8]) {

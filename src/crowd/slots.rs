@@ -2,10 +2,33 @@
 
 use super::block::Block;
 use super::detail::{self, Change};
+use super::footfall::{self, Footfalls, Poses};
 use super::frame::{Shared, TopologyData};
+use super::lanes_of::lanes_of;
+use super::output::{PackedSkin, PoseHeader};
 use super::pair::Pairs;
 use super::shown::settle_between;
+use super::stages::advance::Clocks;
 use super::tier::Tier;
+use crate::lanes::{BLOCK, Line, Row};
+use crate::rig::MAX_FEET;
+
+/// The parts of a slot.
+struct Halves<'a> {
+    previous: &'a mut [Line],
+    newest: &'a mut [Line],
+    corrections: &'a mut [Line],
+}
+
+impl<'a> Halves<'a> {
+    fn of(lines: &'a mut [Line], skin: &PackedSkin, newest_second: bool) -> Self {
+        let pose = skin.lines as usize;
+        let (first, rest) = lines.split_at_mut(pose);
+        let (second, corrections) = rest.split_at_mut(pose);
+        let (previous, newest) = if newest_second { (first, second) } else { (second, first) };
+        Self { previous, newest, corrections }
+    }
+}
 
 /// Makes room for new poses in slots of two.
 pub(crate) fn turn_over(shared: &Shared<'_>, block: &mut Block, was: &Pairs, due: u16, tier: Tier) {
@@ -15,10 +38,10 @@ pub(crate) fn turn_over(shared: &Shared<'_>, block: &mut Block, was: &Pairs, due
         between &= between - 1;
         let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
         if let Some(token) = &mut block.tokens[lane] {
-            let (first, second) = shared.writer.lines(token).split_at_mut(skin.lines as usize);
-            let newest_second = block.pairs.second & (1 << lane) != 0;
-            let (previous, next) = if newest_second { (first, second) } else { (second, first) };
-            settle_between(previous, next, was.factor(lane), shared.format, skin);
+            let second = block.pairs.second & (1 << lane) != 0;
+            let slot = Halves::of(shared.writer.lines(token), skin, second);
+            let next = (&*slot.newest, &*slot.corrections);
+            settle_between(slot.previous, next, was.factor(lane), shared.format, skin);
         }
     }
 }
@@ -41,12 +64,59 @@ pub(crate) fn fade(
         if share < 1.0
             && let Some(token) = &mut block.tokens[lane]
         {
-            let (first, second) = shared.writer.lines(token).split_at_mut(skin.lines as usize);
-            let newest_second = block.pairs.second & (1 << lane) != 0;
-            let (last, new) = if newest_second { (first, second) } else { (second, first) };
+            let second = block.pairs.second & (1 << lane) != 0;
+            let slot = Halves::of(shared.writer.lines(token), skin, second);
             let (topology, format) = (&data.topology, shared.format);
             let first = data.kept[poorer as usize];
-            detail::fade(&Change { topology, skin, format, first, share }, last, new, seen);
+            detail::fade(&Change { topology, skin, format, first, share }, slot.previous, slot.newest, seen);
+        }
+    }
+}
+
+/// Footfalls of the lanes of a block, and the lanes that have any.
+pub(crate) type BlockFalls = ([Footfalls; BLOCK], u16);
+
+/// What feet have done since the poses that lanes are shown from. `age`: seconds since the last pose.
+pub(crate) fn footfalls(
+    shared: &Shared<'_>,
+    data: &TopologyData,
+    block: &mut Block,
+    was: &Pairs,
+    due: u16,
+    age: &Row,
+    clocks: &Clocks,
+) -> BlockFalls {
+    let (mut falls, mut any) = ([[None; MAX_FEET]; BLOCK], 0);
+    for lane in lanes_of(due & block.pairs.apart()) {
+        let mut since = age.0[lane];
+        if was.factor(lane) < 1.0
+            && let Some(token) = &mut block.tokens[lane]
+        {
+            // The one before is from when it was shown.
+            let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
+            let second = block.pairs.second & (1 << lane) != 0;
+            let slot = Halves::of(shared.writer.lines(token), skin, second);
+            since = shared.time - PoseHeader::read(&slot.previous[0]).time;
+        }
+        let times = (since, shared.frame.dt);
+        let legs = data.topology.legs();
+        falls[lane] = footfall::of_lane(block, lane, &clocks.slots, &data.library, legs, times);
+        any |= u16::from(falls[lane].iter().any(Option::is_some)) << lane;
+    }
+    (falls, any)
+}
+
+/// Writes the corrections of new poses.
+pub(crate) fn correct(shared: &Shared<'_>, block: &mut Block, due: u16, (falls, _): &BlockFalls) {
+    for lane in lanes_of(due & block.pairs.apart()) {
+        let rig = &shared.rigs[usize::from(block.rigs[lane])];
+        let skin = &rig.skins[usize::from(block.skins[lane])];
+        if let Some(token) = &mut block.tokens[lane] {
+            let second = block.pairs.second & (1 << lane) != 0;
+            let slot = Halves::of(shared.writer.lines(token), skin, second);
+            let poses = Poses { previous: slot.previous, next: slot.newest };
+            let palette = (shared.format, skin.range);
+            footfall::write(&skin.legs, palette, &rig.soles, &falls[lane], poses, slot.corrections);
         }
     }
 }

@@ -90,6 +90,8 @@ struct Judged {
     /// Index into the plans.
     plan: usize,
     open: [Option<Open>; MAX_FEET],
+    /// When it was last seen between two clips, seconds of the crowd's clock.
+    changed: Option<f64>,
     /// Part of the terrain and tier in the last frame.
     last: (usize, usize),
 }
@@ -140,7 +142,7 @@ impl Harness {
                 }
             };
             if !harness.plans[plan].1.is_empty() {
-                harness.judged.push(Judged { handle, plan, open: [None, None], last: (0, 0) });
+                harness.judged.push(Judged { handle, plan, open: [None, None], changed: None, last: (0, 0) });
             }
         }
         if harness.judged.is_empty() {
@@ -164,6 +166,7 @@ impl Harness {
             // Nobody authored what feet do between two clips.
             if crowd.is_changing(judged.handle)? {
                 judged.open = [None, None];
+                judged.changed = Some(crowd.clock());
                 continue;
             }
             let Some(play) = crowd.clips(judged.handle)?.find(|play| play.weight >= DOMINANT) else {
@@ -172,6 +175,11 @@ impl Harness {
             let Some(clip) = crowd.clip(play.clip) else { continue };
             let Some(contacts) = clip.contacts() else { continue };
             let pose = crowd.shown_pose(judged.handle)?;
+            // What is shown may still be of then.
+            let oldest = f64::from(pose.times()[0]);
+            if judged.changed.is_some_and(|changed| oldest < changed + 1e-3) {
+                continue;
+            }
             let header = pose.header();
             let root = DVec3::from(header.position.map(f64::from));
             let turn = DQuat::from_array(header.rotation.map(f64::from)).normalize();

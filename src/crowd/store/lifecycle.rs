@@ -44,7 +44,7 @@ impl Crowd {
     /// # Errors
     /// If rig or skin are unknown, or their output would be more than 2^32 lines.
     pub fn reserve(&mut self, rig: RigId, skin: usize, characters: usize) -> Result<(), BuildError> {
-        let length = self.config.slot_lines(self.skin(rig, skin)?.lines);
+        let length = self.config.slot_lines(self.skin(rig, skin)?);
         let wanted = characters.saturating_mul(length as usize).saturating_add(self.reserved.lines);
         if wanted >= 1 << 32 {
             return Err(BuildError::Full { what: "2^32 lines of output" });
@@ -125,7 +125,7 @@ impl Crowd {
     }
 
     fn check_spawn(&self, spawn: &Spawn<'_>) -> Result<Checked, BuildError> {
-        let lines = self.config.slot_lines(self.skin(spawn.rig, spawn.skin)?.lines);
+        let lines = self.config.slot_lines(self.skin(spawn.rig, spawn.skin)?);
         let (rig, topology) = &self.rigs[usize::from(spawn.rig.0)];
         let transform = check_transform(&spawn.transform)?;
         let plays = self.plays(*topology, spawn.clips)?;

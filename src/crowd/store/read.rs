@@ -3,8 +3,9 @@
 use super::{ClipId, Crowd, Handle, Occupancy, RigId};
 use crate::crowd::block::{Block, MixedRows};
 use crate::crowd::events::PassedEvent;
-use crate::crowd::output::PoseHeader;
-use crate::crowd::shown::{PosePair, ShownPose};
+use crate::crowd::footfall::Poses;
+use crate::crowd::output::{PackedSkin, PoseHeader};
+use crate::crowd::shown::{PosePair, ShownPose, Slot};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Line};
 
@@ -15,8 +16,7 @@ impl Crowd {
     /// # Errors
     /// If the handle is stale.
     pub fn pose(&self, handle: Handle) -> Result<(PoseHeader, &[u8]), BuildError> {
-        let (_, lines, _) = self.halves(handle)?;
-        let (header, palette) = lines.split_at(1);
+        let (header, palette) = self.parts(handle)?.0.poses.next.split_at(1);
         Ok((PoseHeader::read(&header[0]), bytemuck::cast_slice(palette)))
     }
 
@@ -28,14 +28,13 @@ impl Crowd {
     /// If the handle is stale, or no frame has posed the character yet.
     pub fn shown_pose(&self, handle: Handle) -> Result<ShownPose<'_>, BuildError> {
         let (block, lane) = self.block(handle)?;
-        let (previous, next, factor) = self.halves(handle)?;
-        let skin = &self.rig_data[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
-        let header = PoseHeader::read(&next[0]);
+        let (slot, factor) = self.parts(handle)?;
+        let header = PoseHeader::read(&slot.poses.next[0]);
         let length: f32 = header.rotation.iter().map(|value| value * value).sum();
         if !(0.5..2.0).contains(&length) {
             return Err(BuildError::NoPose { index: handle.index() });
         }
-        Ok(ShownPose::new(previous, next, factor, self.config.format, skin.range))
+        Ok(ShownPose::new(slot, factor, self.config.format, self.skin_of(block, lane)))
     }
 
     /// Which two poses a character is shown between, and where.
@@ -70,32 +69,52 @@ impl Crowd {
         let Some(token) = &block.tokens[lane] else { return PosePair::NONE };
         let (first, factor) = (token.first_line(), self.factor(block, lane));
         if !self.config.interpolate {
-            return PosePair { previous: first, next: first, factor };
+            return PosePair { previous: first, next: first, factor, corrections: first };
         }
-        let mut halves = [first, first + token.line_count() / 2];
+        let lines = self.skin_of(block, lane).lines;
+        let mut halves = [first, first + lines];
         if block.pairs.second & (1 << lane) == 0 {
             halves.reverse();
         }
         let [previous, next] = halves;
-        PosePair { previous: if factor < 1.0 { previous } else { next }, next, factor }
+        let corrections = first + 2 * lines;
+        PosePair { previous: if factor < 1.0 { previous } else { next }, next, factor, corrections }
+    }
+
+    fn skin_of(&self, block: &Block, lane: usize) -> &PackedSkin {
+        &self.rig_data[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])]
+    }
+
+    /// Per palette entry of a skin, padding left out: the correction that is added to it between two poses, as
+    /// `leg << 16 | index` (leg: 0 or 1, as the moments in the corrections; index: of the matrix there), `u32::MAX` where
+    /// there is none.
+    ///
+    /// # Errors
+    /// If rig or skin are unknown.
+    pub fn corrected_entries(&self, rig: RigId, skin: usize) -> Result<Vec<u32>, BuildError> {
+        let skin = self.skin(rig, skin)?;
+        let of = |entry| skin.legs.correction(entry).map_or(u32::MAX, |(leg, at)| (leg << 16 | at) as u32);
+        Ok((0..skin.count).map(of).collect())
     }
 
     fn factor(&self, block: &Block, lane: usize) -> f32 {
         if self.config.interpolate { block.pairs.factor(lane) } else { 1.0 }
     }
 
-    /// Lines of the previous and of the newest pose, and the share of the latter.
-    pub(super) fn halves(&self, handle: Handle) -> Result<(&[Line], &[Line], f32), BuildError> {
+    /// A character's slot, and the share of its newest pose.
+    pub(super) fn parts(&self, handle: Handle) -> Result<(Slot<'_>, f32), BuildError> {
         let (block, lane) = self.block(handle)?;
         let stale = BuildError::Unknown { what: "slot", index: handle.index() };
         let lines = self.slots.slot(block.tokens[lane].as_ref().ok_or(stale)?);
         if !self.config.interpolate {
-            return Ok((lines, lines, 1.0));
+            return Ok((Slot { poses: Poses { previous: lines, next: lines }, corrections: &[] }, 1.0));
         }
-        let (first, second) = lines.split_at(lines.len() / 2);
+        let pose = self.skin_of(block, lane).lines as usize;
+        let (poses, corrections) = lines.split_at((2 * pose).min(lines.len()));
+        let (first, second) = poses.split_at(poses.len() / 2);
         let newest_second = block.pairs.second & (1 << lane) != 0;
         let (previous, next) = if newest_second { (first, second) } else { (second, first) };
-        Ok((previous, next, block.pairs.factor(lane)))
+        Ok((Slot { poses: Poses { previous, next }, corrections }, block.pairs.factor(lane)))
     }
 
     /// All output, to be uploaded as it is.
@@ -132,13 +151,21 @@ impl Crowd {
             for (lane, token) in block.tokens.iter().enumerate() {
                 if let Some(token) = token.as_ref().filter(|_| block.written & (1 << lane) != 0) {
                     let (first, lines, bit) = (token.first_line(), token.line_count(), 1u16 << lane);
-                    ranges.push(if !self.config.interpolate || block.pairs.both & bit != 0 {
-                        first..first + lines
-                    } else if block.pairs.second & bit != 0 {
-                        first + lines / 2..first + lines
+                    if !self.config.interpolate || block.pairs.both & bit != 0 {
+                        ranges.push(first..first + lines);
+                        continue;
+                    }
+                    let pose = self.skin_of(block, lane).lines;
+                    let corrected = block.pairs.apart() & bit != 0;
+                    let end = |at: u32| if corrected { first + lines } else { at };
+                    if block.pairs.second & bit != 0 {
+                        ranges.push(first + pose..end(first + 2 * pose));
                     } else {
-                        first..first + lines / 2
-                    });
+                        ranges.push(first..first + pose);
+                        if corrected && 2 * pose < lines {
+                            ranges.push(first + 2 * pose..first + lines);
+                        }
+                    }
                 }
             }
         }

@@ -32,7 +32,7 @@ impl Crowd {
             }
         }
         let [x, y, z] = offset;
-        let Self { cohorts, slots, config, .. } = self;
+        let Self { cohorts, slots, config, rig_data, .. } = self;
         for block in cohorts.iter_mut().flat_map(|cohort| &mut cohort.blocks) {
             for lane in lanes_of(block.live) {
                 for (k, offset) in offset.into_iter().enumerate() {
@@ -48,7 +48,8 @@ impl Crowd {
                 }
                 if let Some(token) = &block.tokens[lane] {
                     let poses = if config.interpolate { 2 } else { 1 };
-                    let step = token.line_count() / poses;
+                    let data = &rig_data[usize::from(block.rigs[lane])];
+                    let step = data.skins[usize::from(block.skins[lane])].lines;
                     for pose in 0..poses {
                         let line = &mut slots.as_mut_lines()[(token.first_line() + pose * step) as usize];
                         let mut header = PoseHeader::read(line);

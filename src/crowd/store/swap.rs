@@ -141,7 +141,7 @@ impl Crowd {
     pub(super) fn check_refit(&self, rig: u16, skins: &[PackedSkin]) -> Result<(), BuildError> {
         let mut lengths: Vec<u32> = wearers(self.blocks(), rig)
             .filter_map(|(block, lane)| {
-                let lines = self.config.slot_lines(skins.get(usize::from(block.skins[lane]))?.lines);
+                let lines = self.config.slot_lines(skins.get(usize::from(block.skins[lane]))?);
                 block.tokens[lane].as_ref().is_none_or(|token| token.line_count() != lines).then_some(lines)
             })
             .collect();
@@ -167,7 +167,7 @@ impl Crowd {
                 if let Some(token) = &block.tokens[lane] {
                     slots.as_mut_lines()[token.first_line() as usize] = Line::ZERO;
                 }
-                let lines = config.slot_lines(data.skins[usize::from(block.skins[lane])].lines);
+                let lines = config.slot_lines(&data.skins[usize::from(block.skins[lane])]);
                 if block.tokens[lane].as_ref().is_some_and(|token| token.line_count() == lines) {
                     continue;
                 }

@@ -2,7 +2,7 @@
 
 use wide::f32x4;
 
-use crate::crowd::output::PaletteFormat;
+use crate::crowd::output::{PackedSkin, PaletteFormat};
 use crate::crowd::tier::{TIERS, TierConfig};
 use crate::error::BuildError;
 use crate::lanes::Simd;
@@ -218,9 +218,9 @@ pub struct CrowdConfig {
 }
 
 impl CrowdConfig {
-    /// Lines of a slot for poses of so many.
-    pub(crate) fn slot_lines(&self, pose: u32) -> u32 {
-        if self.interpolate { 2 * pose } else { pose }
+    /// Lines of a slot for poses of a skin.
+    pub(crate) fn slot_lines(&self, skin: &PackedSkin) -> u32 {
+        if self.interpolate { 2 * skin.lines + skin.legs.lines() } else { skin.lines }
     }
 }
 

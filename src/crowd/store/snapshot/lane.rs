@@ -80,7 +80,7 @@ pub(super) fn read(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Res
     let range = (reader.u32()?, reader.u32()?);
     let fits = crowd.rigs.get(usize::from(rig)).is_some_and(|(_, of)| *of == topology);
     let lines = crowd.rig_data.get(usize::from(rig)).and_then(|data| data.skins.get(usize::from(skin)));
-    if !fits || lines.is_none_or(|skin| crowd.config.slot_lines(skin.lines) != range.1) {
+    if !fits || lines.is_none_or(|skin| crowd.config.slot_lines(skin) != range.1) {
         return Err(reader.damaged("a rig, a skin or a slot's size"));
     }
     let flags = reader.bits()?;
