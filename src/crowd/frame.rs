@@ -14,11 +14,12 @@ use super::output::{PackedSkin, PaletteFormat};
 use super::scratch::Scratch;
 use super::slots;
 use super::stages::sample::Joints;
-use super::stages::{Proportions, advance, feet, header, inertia, layers, model, palette, sample};
+use super::stages::{Proportions, advance, feet, inertia, layers, model, sample};
 use super::store::{RigBounds, WorldTransform, place::Openings};
 use super::streams::{self, StreamCounts, StreamPoses, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
-use crate::lanes::{BLOCK, Line, LineTargets, Simd, SlotToken, SlotWriter, stream_fence};
+use super::write;
+use crate::lanes::{Line, Simd, SlotWriter, stream_fence};
 use crate::rig::{MAX_FEET, Topology};
 
 /// Bytes of a topology's clip rows from which they are read character by character, the next one's asked for ahead.
@@ -156,7 +157,7 @@ pub(crate) struct RigData {
 impl RigData {
     /// A skin as a tier writes it.
     #[inline]
-    fn packed(&self, skin: u16, tier: Tier) -> &PackedSkin {
+    pub(crate) fn packed(&self, skin: u16, tier: Tier) -> &PackedSkin {
         let skin = usize::from(skin);
         self.lesser[tier as usize].get(skin).unwrap_or(&self.skins[skin])
     }
@@ -417,16 +418,15 @@ fn run_block(
             if shared.interpolate {
                 slots::turn_over(shared, block, &was, due, tier);
                 let clocks = &scratch.clocks;
-                falls = Some(slots::footfalls(shared, data, block, &was, due, &age, clocks));
+                falls = Some(slots::footfalls(shared, data, block, &was, (due, tier), &age, clocks));
             }
-            // Legs that are corrected are read again.
-            let stream = shared.stream && falls.as_ref().is_none_or(|(_, any)| *any == 0);
-            write(shared, block, tier, (due, stream), pass, scratch);
-            if block.pairs.fading & due != 0 {
-                if stream {
-                    // Lines that were streamed may not be looked at before, not even by who wrote them.
-                    stream_fence();
-                }
+            write::write(shared, block, tier, due, pass, scratch);
+            let fades = block.pairs.fading & due != 0;
+            if shared.stream && (fades || falls.as_ref().is_some_and(|(_, any)| *any != 0)) {
+                // Lines that were streamed may not be looked at before, not even by who wrote them.
+                stream_fence();
+            }
+            if fades {
                 slots::fade(shared, data, block, &was, due, &mut scratch.seen);
             }
             if let Some(falls) = &falls {
@@ -441,65 +441,4 @@ fn run_block(
     if let Some(held) = held {
         held.put_back(block, due);
     }
-}
-
-/// Writes the lanes that are due. A block of several rigs or skins is written once per pair of them; other lanes go to
-/// the dump.
-fn write(
-    shared: &Shared<'_>,
-    block: &mut Block,
-    tier: Tier,
-    (due, stream): (u16, bool),
-    pass: model::ModelPass<'_>,
-    scratch: &mut JobScratch,
-) {
-    if let Some((rig, skin)) = block.shared_key() {
-        // Model pass and palette in one go: see ARCHITECTURE.md, experiments.
-        let packed = shared.rigs[usize::from(rig)].packed(skin, tier);
-        write_lanes(shared, block, (due, stream), Some(pass), packed, scratch);
-        return;
-    }
-    model::model(shared.simd, pass, &mut scratch.pose);
-    let mut left = due;
-    while left != 0 {
-        let first = left.trailing_zeros() as usize;
-        let key = (block.rigs[first], block.skins[first]);
-        let mut lanes = 0;
-        for lane in 0..BLOCK {
-            lanes |= u16::from((block.rigs[lane], block.skins[lane]) == key) << lane;
-        }
-        let packed = shared.rigs[usize::from(key.0)].packed(key.1, tier);
-        write_lanes(shared, block, (left & lanes, stream), None, packed, scratch);
-        left &= !lanes;
-    }
-}
-
-fn write_lanes(
-    shared: &Shared<'_>,
-    block: &mut Block,
-    (lanes, stream): (u16, bool),
-    model: Option<model::ModelPass<'_>>,
-    packed: &PackedSkin,
-    scratch: &mut JobScratch,
-) {
-    let JobScratch { pose, dump, .. } = scratch;
-    let mut spare = dump.chunks_exact_mut(packed.lines as usize);
-    let rows = header::rows(shared.time, block, pose);
-    let (mut lane, second) = (0, block.pairs.second);
-    let tokens: [&mut Option<SlotToken>; BLOCK] = block.tokens.each_mut();
-    let out: [&mut [Line]; BLOCK] = tokens.map(|token| {
-        let own = lanes & (1 << lane) != 0;
-        lane += 1;
-        match token {
-            Some(token) if own => {
-                let lines = shared.writer.lines(token);
-                let first = if second & (1 << (lane - 1)) != 0 { packed.lines as usize } else { 0 };
-                if shared.interpolate { &mut lines[first..first + packed.lines as usize] } else { lines }
-            }
-            _ => spare.next().unwrap_or_default(),
-        }
-    });
-    let mut out = LineTargets::new(out);
-    header::write(shared.simd, &rows, &mut out, stream);
-    palette::palette(shared.simd, packed, shared.format, model, pose, &mut out, stream);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clip::{BoundClip, ClipEvent, RootMotion, SyncMarkers, Twist};
+use crate::clip::{BoundClip, ClipEvent, Contacts, RootMotion, SyncMarkers, Twist};
 use crate::lanes::{KeyGroup, Row};
 
 /// What a frame needs to know of a clip.
@@ -27,6 +27,8 @@ pub(crate) struct ClipHead {
     pub looping: bool,
     pub sync: Arc<SyncMarkers>,
     pub events: Arc<[ClipEvent]>,
+    /// When heels and balls come down or lift off, seconds.
+    steps: Vec<f32>,
 }
 
 /// What advancing needs of a clip, as one row: turned with those of the other lanes, it becomes one row per value.
@@ -70,7 +72,17 @@ impl ClipHead {
             looping: clip.looping(),
             sync: clip.shared_sync(),
             events: clip.shared_events(),
+            steps: clip.contacts().map(steps).unwrap_or_default(),
         }
+    }
+
+    /// Whether any end of a foot may have come down or lifted off in so many clip seconds up to `now`; negative: backwards.
+    pub fn stepped(&self, now: f32, way: f32) -> bool {
+        let span = way.abs();
+        self.steps.iter().any(|&time| {
+            let ago = if way > 0.0 { now - time } else { time - now };
+            (if ago < 0.0 { ago + self.duration } else { ago }) < span
+        })
     }
 
     /// Key `left` and the one after it, which stands behind it.
@@ -80,6 +92,11 @@ impl ClipHead {
         let first = left * groups;
         &self.rows[first..first + 2 * groups]
     }
+}
+
+fn steps(contacts: &Contacts) -> Vec<f32> {
+    let ends = contacts.feet.iter().flat_map(|foot| foot.heel.iter().chain(&foot.ball));
+    ends.flat_map(|interval| [interval.start, interval.end]).collect()
 }
 
 /// Clips of one topology.

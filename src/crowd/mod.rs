@@ -1,6 +1,7 @@
 //! The crowd: blocks of 16 characters, the frame and its stages, the ground, and what comes out.
 
 mod block;
+mod corrections;
 mod detail;
 mod due;
 mod events;
@@ -23,6 +24,7 @@ mod stages;
 mod store;
 mod streams;
 mod tier;
+mod write;
 
 pub use block::MAX_CLIPS;
 pub use due::Visibility;

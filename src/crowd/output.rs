@@ -5,7 +5,7 @@
 //! of two | header | palette | header | palette | corrections of the legs |            CrowdConfig::interpolate
 //! ```
 
-use super::footfall::LegEntries;
+use super::corrections::LegEntries;
 use crate::error::BuildError;
 use crate::lanes::Line;
 use crate::rig::{NO_PARENT, Rig, Skin};

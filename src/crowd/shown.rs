@@ -11,11 +11,11 @@
 //!
 //! The origin has gone: no precision is lost far from it. Where the root does not turn, `S` is between `S0` and `S1`
 //! entry by entry. Entries of a leg whose foot comes down or lifts off between the two have `w(f) (R^-1 R1) D` added: see
-//! [`footfall`](super::footfall).
+//! [`corrections`](super::corrections).
 
 use glam::{Mat3, Quat};
 
-use super::footfall::{LegEntries, Poses, tent};
+use super::corrections::{LegEntries, Poses, tent};
 use super::output::{PackedSkin, PaletteFormat, PoseHeader};
 use super::store::WorldTransform;
 use crate::lanes::Line;

@@ -1,8 +1,9 @@
 //! Slots of two poses, in a frame: what is in them before and after the new ones are written.
 
 use super::block::Block;
+use super::corrections::{self, Poses};
 use super::detail::{self, Change};
-use super::footfall::{self, Footfalls, Poses};
+use super::footfall::{self, Footfalls};
 use super::frame::{Shared, TopologyData};
 use super::lanes_of::lanes_of;
 use super::output::{PackedSkin, PoseHeader};
@@ -10,7 +11,7 @@ use super::pair::Pairs;
 use super::shown::settle_between;
 use super::stages::advance::Clocks;
 use super::tier::Tier;
-use crate::lanes::{BLOCK, Line, Row};
+use crate::lanes::{BLOCK, Line, Row, prefetch};
 use crate::rig::MAX_FEET;
 
 /// The parts of a slot.
@@ -82,32 +83,55 @@ pub(crate) fn footfalls(
     data: &TopologyData,
     block: &mut Block,
     was: &Pairs,
-    due: u16,
+    (due, tier): (u16, Tier),
     age: &Row,
     clocks: &Clocks,
 ) -> BlockFalls {
     let (mut falls, mut any) = ([[None; MAX_FEET]; BLOCK], 0);
+    if !shared.tiers[tier as usize].feet {
+        return (falls, any);
+    }
     for lane in lanes_of(due & block.pairs.apart()) {
         let mut since = age.0[lane];
-        if was.factor(lane) < 1.0
-            && let Some(token) = &mut block.tokens[lane]
-        {
+        let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
+        let second = block.pairs.second & (1 << lane) != 0;
+        let Some(token) = &mut block.tokens[lane] else { continue };
+        let slot = Halves::of(shared.writer.lines(token), skin, second);
+        slot.corrections.first().into_iter().for_each(prefetch);
+        if was.factor(lane) < 1.0 {
             // The one before is from when it was shown.
-            let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
-            let second = block.pairs.second & (1 << lane) != 0;
-            let slot = Halves::of(shared.writer.lines(token), skin, second);
             since = shared.time - PoseHeader::read(&slot.previous[0]).time;
         }
         let times = (since, shared.frame.dt);
         let legs = data.topology.legs();
-        falls[lane] = footfall::of_lane(block, lane, &clocks.slots, &data.library, legs, times);
-        any |= u16::from(falls[lane].iter().any(Option::is_some)) << lane;
+        let found = footfall::of_lane(block, lane, &clocks.slots, &data.library, legs, times);
+        if found.iter().any(Option::is_some) {
+            falls[lane] = found;
+            any |= 1 << lane;
+            ask_for(shared, block, lane, &found, false);
+        }
     }
     (falls, any)
 }
 
-/// Writes the corrections of new poses.
-pub(crate) fn correct(shared: &Shared<'_>, block: &mut Block, due: u16, (falls, _): &BlockFalls) {
+/// Asks for the legs in the pose of a lane that is not being written, or in the one that was.
+fn ask_for(shared: &Shared<'_>, block: &mut Block, lane: usize, falls: &Footfalls, written: bool) {
+    let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
+    let second = (block.pairs.second & (1 << lane) != 0) == written;
+    if let Some(token) = &mut block.tokens[lane] {
+        let slot = Halves::of(shared.writer.lines(token), skin, second);
+        corrections::ask_for(&skin.legs, shared.format, falls, slot.newest);
+        if !written {
+            slot.corrections.iter().for_each(prefetch);
+        }
+    }
+}
+
+/// Writes the corrections of new poses. Those are not to be in flight any more.
+pub(crate) fn correct(shared: &Shared<'_>, block: &mut Block, due: u16, (falls, any): &BlockFalls) {
+    for lane in lanes_of(*any) {
+        ask_for(shared, block, lane, &falls[lane], true);
+    }
     for lane in lanes_of(due & block.pairs.apart()) {
         let rig = &shared.rigs[usize::from(block.rigs[lane])];
         let skin = &rig.skins[usize::from(block.skins[lane])];
@@ -116,7 +140,7 @@ pub(crate) fn correct(shared: &Shared<'_>, block: &mut Block, due: u16, (falls, 
             let slot = Halves::of(shared.writer.lines(token), skin, second);
             let poses = Poses { previous: slot.previous, next: slot.newest };
             let palette = (shared.format, skin.range);
-            footfall::write(&skin.legs, palette, &rig.soles, &falls[lane], poses, slot.corrections);
+            corrections::write(&skin.legs, palette, &rig.soles, &falls[lane], poses, slot.corrections);
         }
     }
 }

@@ -151,6 +151,18 @@ impl Simd {
     }
 }
 
+/// Has the stack of the function that it is inlined into aligned to whole cache lines. Registers that a kernel runs out of
+/// are spilled there; on a stack of 16 bytes' alignment most of those would be split over two lines, and one over two
+/// pages, wherever the caller's frame puts it: the palette stage took 43 or 79 ns a character, by the luck of unrelated
+/// locals (ARCHITECTURE.md, SIMD). A compiler that aligned it of itself would only do so where a local asks for it.
+#[inline(always)]
+pub(crate) fn align_stack() {
+    #[repr(C, align(64))]
+    struct Anchor([u8; 64]);
+    let anchor = core::mem::MaybeUninit::<Anchor>::uninit();
+    core::hint::black_box(&anchor);
+}
+
 /// Compiles `kernel::<L>` once per instruction set and mode, and picks by a [`Simd`].
 ///
 /// The generated functions are the only ones with `#[target_feature]`; the kernel and all that it calls are
@@ -163,11 +175,13 @@ macro_rules! per_isa {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             fn avx2<$($($life,)*)? const FUSED: bool>($($arg: $ty),*) {
+                $crate::lanes::align_stack();
                 $kernel::<$crate::lanes::Ymm<FUSED>>($($arg),*);
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
             fn avx512<$($($life,)*)? const FUSED: bool>($($arg: $ty),*) {
+                $crate::lanes::align_stack();
                 $kernel::<$crate::lanes::Zmm<FUSED>>($($arg),*);
             }
             match (simd.isa.level(), simd.mode) {

@@ -32,7 +32,7 @@ mod x86;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 pub use isa::{Isa, IsaError, Mode, Simd};
-pub(crate) use isa::{Level, per_isa};
+pub(crate) use isa::{Level, align_stack, per_isa};
 pub use kernel::{Kernel, run_kernel};
 pub use math::{Quat, Vec3, exp_neg, lerp, sin_cos_small};
 pub(crate) use pages::{prefer_large_pages, put_into_large_pages};

@@ -2,8 +2,8 @@
 
 use super::{ClipId, Crowd, Handle, Occupancy, RigId};
 use crate::crowd::block::{Block, MixedRows};
+use crate::crowd::corrections::Poses;
 use crate::crowd::events::PassedEvent;
-use crate::crowd::footfall::Poses;
 use crate::crowd::output::{PackedSkin, PoseHeader};
 use crate::crowd::shown::{PosePair, ShownPose, Slot};
 use crate::error::BuildError;
