@@ -262,18 +262,19 @@ fn what_changes_is_in_the_dirty_ranges_and_pairs_lie_in_their_slots() {
         }
         let written: u32 = ranges.iter().map(|range| range.end - range.start).sum();
         if number > 1 && number <= 30 {
-            // Half a slot for each that has a turn: 16 + 8 + 4 + 2 of 64, a block at a time.
-            assert!(written as usize <= before.len() / 2, "{written} of {}", before.len());
+            // A pose, and what belongs to it, for each that has a turn: 16 + 8 + 4 + 2 of 64, a block at a time.
+            assert!(written as usize <= before.len() * 6 / 10, "{written} of {}", before.len());
         }
         world.crowd.pose_pairs_into(&mut pairs).expect("room");
         for &handle in &handles {
-            let PosePair { previous, next, factor } = pairs[handle.index()];
+            let PosePair { previous, next, factor, corrections } = pairs[handle.index()];
             let first = world.crowd.slot_line(handle).expect("alive");
             let half = entries(&world, handle).div_ceil(4) as u32 * 3 + 1;
             for line in [previous, next] {
                 assert!(line == first || line == first + half, "{line} for {first} + {half}");
             }
             assert!((0.0..=1.0).contains(&factor) && (factor < 1.0) == (previous != next));
+            assert_eq!(corrections, first + 2 * half);
         }
     }
 }

@@ -26,7 +26,7 @@ fn the_shader_is_valid_and_its_header_is_the_crowds() {
         (layouter[handle].size, offsets)
     };
     use std::mem::offset_of;
-    use throng::crowd::PoseHeader;
+    use throng::crowd::{PoseHeader, PosePair};
     let rust = [
         offset_of!(PoseHeader, position),
         offset_of!(PoseHeader, time),
@@ -35,4 +35,11 @@ fn the_shader_is_valid_and_its_header_is_the_crowds() {
     ];
     assert_eq!(layout("Header"), (size_of::<PoseHeader>() as u32, rust.map(|at| at as u32).to_vec()));
     assert_eq!(layout("Instance"), (16, vec![0, 4, 8, 12]));
+    let rust = [
+        offset_of!(PosePair, previous),
+        offset_of!(PosePair, next),
+        offset_of!(PosePair, factor),
+        offset_of!(PosePair, corrections),
+    ];
+    assert_eq!(layout("Pair"), (size_of::<PosePair>() as u32, rust.map(|at| at as u32).to_vec()));
 }

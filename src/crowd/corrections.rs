@@ -46,6 +46,8 @@ struct LegPoints {
     entries: [u16; 3],
     /// Where the joints are in the mesh.
     joints: [Vec3A; 3],
+    /// And heel and ball.
+    ends: [Vec3A; 2],
     /// Takes the foot's axes in the palette to its turn since the reference pose.
     foot_back: Mat3A,
 }
@@ -70,8 +72,9 @@ impl LegEntries {
         let topology = rig.topology();
         let legs = topology.legs();
         let mut found = Self { of_entry: vec![u16::MAX; entries.len()], ..Self::default() };
-        for (leg, points) in legs.iter().zip(&mut found.legs) {
-            *points = LegPoints::of(leg, entries, carriers, format);
+        for ((leg, sole), points) in legs.iter().zip(rig.soles()).zip(&mut found.legs) {
+            let ends = [sole.heel, sole.ball].map(Vec3A::from);
+            *points = LegPoints::of(leg, ends, entries, carriers, format);
         }
         for (entry, &joint) in own.iter().enumerate().take(usize::from(u16::MAX)) {
             let mut at = joint;
@@ -99,6 +102,13 @@ impl LegEntries {
         if self.hanging.is_empty() { 0 } else { (16 + 48 * self.hanging.len()).div_ceil(64) as u32 }
     }
 
+    /// Where the ball is in the mesh that an entry moves, if it is of a foot.
+    pub fn ball(&self, entry: usize) -> Option<Vec3A> {
+        let hanging = self.hanging.get(usize::from(*self.of_entry.get(entry)?))?;
+        let points = self.legs[usize::from(hanging.leg)].as_ref().filter(|_| hanging.segment == 2)?;
+        Some(points.ends[1])
+    }
+
     /// Leg of an entry, and which of the corrections is its.
     pub fn correction(&self, entry: usize) -> Option<(usize, usize)> {
         let at = usize::from(*self.of_entry.get(entry)?);
@@ -107,8 +117,15 @@ impl LegEntries {
 }
 
 impl LegPoints {
-    fn of(leg: &Leg, entries: &[PackedEntry], carriers: &[u16], format: PaletteFormat) -> Option<Self> {
-        let mut points = Self { entries: [0; 3], joints: [Vec3A::ZERO; 3], foot_back: Mat3A::IDENTITY };
+    /// `ends`: from the ankle to heel and ball in the reference pose.
+    fn of(
+        leg: &Leg,
+        ends: [Vec3A; 2],
+        entries: &[PackedEntry],
+        carriers: &[u16],
+        format: PaletteFormat,
+    ) -> Option<Self> {
+        let mut points = Self { entries: [0; 3], joints: [Vec3A::ZERO; 3], ends, foot_back: Mat3A::IDENTITY };
         for (k, joint) in [leg.thigh, leg.shin, leg.foot].into_iter().enumerate() {
             let entry = *carriers.get(usize::from(joint)).filter(|&&entry| entry != u16::MAX)?;
             let packed = &entries[usize::from(entry)];
@@ -117,6 +134,7 @@ impl LegPoints {
             points.joints[k] = -(back * Vec3A::from(packed.offset));
             points.foot_back = back;
         }
+        points.ends = ends.map(|end| points.joints[2] + points.foot_back * end);
         Some(points)
     }
 }
@@ -146,7 +164,6 @@ pub(crate) fn ask_for(legs: &LegEntries, format: PaletteFormat, falls: &Footfall
 pub(crate) fn write(
     legs: &LegEntries,
     (format, range): (PaletteFormat, f32),
-    soles: &[[[f32; 3]; 2]; MAX_FEET],
     falls: &Footfalls,
     poses: Poses<'_>,
     out: &mut [Line],
@@ -160,7 +177,7 @@ pub(crate) fn write(
     let way = Way::new(poses, format, range);
     for leg in 0..MAX_FEET {
         let (Some(fall), Some(points)) = (falls[leg], &legs.legs[leg]) else { continue };
-        let Some(moves) = way.solve(points, fall, soles[leg]) else { continue };
+        let Some(moves) = way.solve(points, fall) else { continue };
         // Of both poses: what the moved one gives less what the line has.
         let (first, second) = (1.0 - fall.at, fall.at);
         let mut sums = [[Affine3A::ZERO; 2]; 3];
@@ -263,9 +280,9 @@ impl<'a> Way<'a> {
         [Vec4::from_slice(&m[..4]), Vec4::from_slice(&m[4..8]), Vec4::from_slice(&m[8..])]
     }
 
-    /// What takes thigh, shin and foot of the pose in which the foot stands to where they are at the moment. `soles`: from
-    /// the ankle to heel and ball in the reference pose. None where the leg has no length.
-    fn solve(&self, points: &LegPoints, fall: Footfall, soles: [[f32; 3]; 2]) -> Option<[Affine3A; 3]> {
+    /// What takes thigh, shin and foot of the pose in which the foot stands to where they are at the moment.
+    /// None where the leg has no length.
+    fn solve(&self, points: &LegPoints, fall: Footfall) -> Option<[Affine3A; 3]> {
         let (mut places, mut feet) = ([[Vec3A::ZERO; 3]; 2], [Quat::IDENTITY; 2]);
         for pose in 0..2 {
             for k in 0..3 {
@@ -286,7 +303,9 @@ impl<'a> Way<'a> {
         let ([hip, knee, ankle], [other_hip, other_knee, other_ankle]) = (places[stands], places[swings]);
         let foot = fall.over.map_or(Affine3A::IDENTITY, |end| {
             let (from, to) = (feet[stands], feet[swings]);
-            let pivot = ankle + from * Vec3A::from(soles[end as usize]);
+            // By the matrix itself: what was shown between two poses is no rotation.
+            let pivot = place(&self.entry(stands, points.entries[2]), points.ends[end as usize]);
+            let pivot = if fall.lands { pivot } else { self.to_next.transform_point3a(pivot) };
             let to = if from.dot(to) < 0.0 { -to } else { to };
             let turn = ((from * (1.0 - away) + to * away) * from.conjugate()).normalize();
             Affine3A { matrix3: Mat3A::from_quat(turn), translation: pivot - turn * pivot }

@@ -224,21 +224,40 @@ pub(crate) fn settle_between(
                     (turn * q, turn * (t - q * arm), scale)
                 };
                 let ((p, x, scale), (q, y, _)) = (of(bytes, 0), of(newer, 1));
-                let (turn, place) = if mix.correction(entry).is_some() {
+                let m = || {
                     let old = format.matrix(bytes, skin.range);
-                    let m = mix.matrix(&old, &format.matrix(newer, skin.range), entry);
-                    let axes =
-                        Mat3::from_cols_array(&[m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]]);
-                    let place = glam::Vec3::new(m[3], m[7], m[11]) - axes * arm / scale;
-                    (rotation_of(axes), place)
-                } else {
-                    (nlerp(p, q, mix.factor), x + (y - x) * mix.factor)
+                    mix.matrix(&old, &format.matrix(newer, skin.range), entry)
                 };
-                let at = place + turn * arm;
+                let (turn, at) = if let Some(ball) = skin.legs.ball(entry) {
+                    // A foot keeps the place of its ball, and its turn if it has one of its own.
+                    let m = m();
+                    let turn = if mix.correction(entry).is_some() {
+                        rotation_of(axes_of(&m))
+                    } else {
+                        nlerp(p, q, mix.factor)
+                    };
+                    let ball = glam::Vec3::from(ball);
+                    (turn, place_of(&m, ball) - turn * (ball * scale))
+                } else if mix.correction(entry).is_some() {
+                    let m = m();
+                    let turn = rotation_of(axes_of(&m));
+                    (turn, glam::Vec3::new(m[3], m[7], m[11]) - axes_of(&m) * arm / scale + turn * arm)
+                } else {
+                    let turn = nlerp(p, q, mix.factor);
+                    (turn, x + (y - x) * mix.factor + turn * arm)
+                };
                 put_rigid(format, turn, at, scale, skin.range, bytes);
             }
         }
     }
+}
+
+fn axes_of(m: &[f32; 12]) -> Mat3 {
+    Mat3::from_cols_array(&[m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]])
+}
+
+fn place_of(m: &[f32; 12], p: glam::Vec3) -> glam::Vec3 {
+    axes_of(m) * p + glam::Vec3::new(m[3], m[7], m[11])
 }
 
 /// Of axes that are nearly those of one.

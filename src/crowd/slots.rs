@@ -133,14 +133,13 @@ pub(crate) fn correct(shared: &Shared<'_>, block: &mut Block, due: u16, (falls, 
         ask_for(shared, block, lane, &falls[lane], true);
     }
     for lane in lanes_of(due & block.pairs.apart()) {
-        let rig = &shared.rigs[usize::from(block.rigs[lane])];
-        let skin = &rig.skins[usize::from(block.skins[lane])];
+        let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
         if let Some(token) = &mut block.tokens[lane] {
             let second = block.pairs.second & (1 << lane) != 0;
             let slot = Halves::of(shared.writer.lines(token), skin, second);
             let poses = Poses { previous: slot.previous, next: slot.newest };
             let palette = (shared.format, skin.range);
-            corrections::write(&skin.legs, palette, &rig.soles, &falls[lane], poses, slot.corrections);
+            corrections::write(&skin.legs, palette, &falls[lane], poses, slot.corrections);
         }
     }
 }

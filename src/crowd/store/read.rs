@@ -8,6 +8,7 @@ use crate::crowd::output::{PackedSkin, PoseHeader};
 use crate::crowd::shown::{PosePair, ShownPose, Slot};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Line};
+use crate::rig::MAX_FEET;
 
 impl Crowd {
     /// Header and palette of a character's newest pose. The palette is padded to whole lines. Of a character that is posed
@@ -156,16 +157,15 @@ impl Crowd {
                         continue;
                     }
                     let pose = self.skin_of(block, lane).lines;
-                    let corrected = block.pairs.apart() & bit != 0;
-                    let end = |at: u32| if corrected { first + lines } else { at };
-                    if block.pairs.second & bit != 0 {
-                        ranges.push(first + pose..end(first + 2 * pose));
-                    } else {
-                        ranges.push(first..first + pose);
-                        if corrected && 2 * pose < lines {
-                            ranges.push(first + 2 * pose..first + lines);
-                        }
+                    let corrections = first + 2 * pose..first + lines;
+                    if block.pairs.apart() & bit != 0 && !corrections.is_empty() {
+                        let moments = &self.output()[corrections.start as usize].0[..MAX_FEET];
+                        let any = moments.iter().any(|&moment| moment > 0.0);
+                        let end = if any { corrections.end } else { corrections.start + 1 };
+                        ranges.push(corrections.start..end);
                     }
+                    let second = if block.pairs.second & bit != 0 { pose } else { 0 };
+                    ranges.push(first + second..first + second + pose);
                 }
             }
         }
