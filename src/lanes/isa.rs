@@ -154,7 +154,7 @@ impl Simd {
 /// Has the stack of the function that it is inlined into aligned to whole cache lines. Registers that a kernel runs out of
 /// are spilled there; on a stack of 16 bytes' alignment most of those would be split over two lines, and one over two
 /// pages, wherever the caller's frame puts it: the palette stage took 43 or 79 ns a character, by the luck of unrelated
-/// locals (ARCHITECTURE.md, SIMD). A compiler that aligned it of itself would only do so where a local asks for it.
+/// locals (ARCHITECTURE.md, experiments). A compiler that aligned it of itself would only do so where a local asks for it.
 #[inline(always)]
 pub(crate) fn align_stack() {
     #[repr(C, align(64))]
