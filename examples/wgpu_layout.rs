@@ -188,7 +188,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             crowd.pose_pairs_into(&mut pairs)?;
             let lines = Lines(bytemuck::cast_slice(crowd.output()));
             for &who in &people {
-                let pair = &pairs[who.index() as usize];
+                let pair = &pairs[who.index()];
                 let (pose, root) = (crowd.shown_pose(who)?, lines.shown(pair));
                 let (header, _) = crowd.pose(who)?;
                 // The header as the shader's struct has it: one line.

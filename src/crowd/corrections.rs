@@ -290,7 +290,7 @@ impl<'a> Way<'a> {
                 let at = place(&rows, points.joints[k]);
                 places[pose][k] = if pose == 0 { self.to_next.transform_point3a(at) } else { at };
                 if k == 2 && fall.over.is_some() {
-                    let [x, y, z] = rows.map(|row| Vec3A::from_vec4(row));
+                    let [x, y, z] = rows.map(Vec3A::from_vec4);
                     let axes = Mat3A::from_cols(x, y, z).transpose() * points.foot_back;
                     let axes = if pose == 0 { self.to_next.matrix3 * axes } else { axes };
                     feet[pose] = Quat::from_mat3a(&axes).normalize();
