@@ -148,6 +148,7 @@ pub(crate) struct Poses<'a> {
 
 /// Asks for what [`write`] reads of a pose.
 pub(crate) fn ask_for(legs: &LegEntries, format: PaletteFormat, falls: &Footfalls, pose: &[Line]) {
+    pose.first().into_iter().for_each(prefetch);
     let mut asked = usize::MAX;
     for hanging in legs.hanging.iter().filter(|hanging| falls[usize::from(hanging.leg)].is_some()) {
         let first = usize::from(hanging.entry) * format.bytes();
