@@ -69,8 +69,7 @@ impl Told {
         let mut far = [false; BLOCK];
         for row in &self.position {
             for (far, value) in far.iter_mut().zip(&row.0) {
-                // NaN is not below anything.
-                *far |= !(value.abs() < FAR);
+                *far |= value.abs() >= FAR || value.is_nan();
             }
         }
         if far == [false; BLOCK] {
