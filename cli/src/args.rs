@@ -291,6 +291,9 @@ pub struct RenderArgs {
     /// Which way they start, degrees to the left of +Z.
     #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true, value_parser = degrees)]
     pub turn: f32,
+    /// Frames from one pose to the next, 1, 2, 4 or 8; drawn is what is shown between two poses.
+    #[arg(long, value_name = "FRAMES", default_value_t = 1, conflicts_with = "raw", value_parser = period)]
+    pub period: u8,
     /// Draw this many characters from a high camera.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "camera"], value_parser = clap::value_parser!(u32).range(1..=5000))]
     pub crowd: Option<u32>,
@@ -363,6 +366,11 @@ fn periods(text: &str) -> Result<[u8; 4], String> {
         periods.try_into().ok().filter(|periods: &[u8; 4]| periods.iter().all(|p| [1, 2, 4, 8].contains(p)))
     };
     read().ok_or_else(|| "four of 1, 2, 4 and 8, as in 1,1,2,4".to_owned())
+}
+
+fn period(text: &str) -> Result<u8, String> {
+    let period = text.parse().ok().filter(|period| [1, 2, 4, 8].contains(period));
+    period.ok_or_else(|| format!("`{text}` is none of 1, 2, 4 and 8"))
 }
 
 fn seconds(text: &str) -> Result<f32, String> {

@@ -1,7 +1,9 @@
 //! Bodies in a crowd: retargeted, on the ground, through the same frame that `stress` runs.
 
 use glam::{Mat4, Quat, Vec3, Vec4};
-use throng::crowd::{Crowd, CrowdConfig, Frame, Ground, Handle, PaletteFormat, Play, Serial, WorldTransform};
+use throng::crowd::{
+    Crowd, CrowdConfig, Frame, Ground, Handle, PaletteFormat, Play, Serial, TIERS, TierConfig, WorldTransform,
+};
 use throng::error::BuildError;
 use throng::retarget::{BindSource, bind};
 use throng::rig::{Rig, RigSource};
@@ -36,14 +38,17 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Builds rigs, binds the first motion of each subject, and places everyone.
+    /// Builds rigs, binds the first motion of each subject, and places everyone. A pose every `period` frames.
     pub fn new(
         cast: &'a [Subject],
         entrances: &[Entrance],
         look: Look,
         ground: &'a dyn Ground,
+        period: u8,
     ) -> Result<Self, Failure> {
-        let mut crowd = Crowd::new(CrowdConfig { format: PaletteFormat::Mat3x4, ..CrowdConfig::default() });
+        let tiers = [TierConfig { period, ..TierConfig::FULL }; TIERS];
+        let (format, interpolate) = (PaletteFormat::Mat3x4, period > 1);
+        let mut crowd = Crowd::new(CrowdConfig { format, tiers, interpolate, ..CrowdConfig::default() });
         let mut bound = Vec::with_capacity(cast.len());
         for subject in cast {
             bound.push(admit(&mut crowd, subject).map_err(|error| unfit(&subject.body, &error))?);

@@ -133,7 +133,7 @@ fn single(options: &RenderArgs, format: Format) -> Result<(Vec<u8>, Report), Fai
         // A whole number of cycles: the phase of the first picture is that of its time.
         let warm_up = if clip.looping { (WARM_UP / clip.duration).ceil() * clip.duration } else { 0.0 };
         let entrance = Entrance { subject: 0, x, z, yaw: options.turn.to_radians(), time: 0.0 };
-        let mut live = Live::new(cast, &[entrance], look, &ground)?;
+        let mut live = Live::new(cast, &[entrance], look, &ground, options.period)?;
         let mut now = -warm_up;
         for (column, &time) in times.iter().enumerate() {
             now = walk(&mut live, now, time)?;
@@ -175,7 +175,7 @@ fn crowd(options: &RenderArgs, count: usize, format: Format) -> Result<(Vec<u8>,
     let spread = cast.iter().map(|subject| 0.7 * subject.body.extent).fold(0.1, f32::max);
     let entrances: Vec<Entrance> =
         (0..count).map(|index| entrance(index, &cast, spread, options.from)).collect();
-    let mut live = Live::new(&cast, &entrances, look, &ground)?;
+    let mut live = Live::new(&cast, &entrances, look, &ground, options.period)?;
     let time = options.at.unwrap_or(WARM_UP);
     let bar = progress::bar(1, "walking");
     walk(&mut live, 0.0, time)?;
