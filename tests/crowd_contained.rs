@@ -374,11 +374,15 @@ proptest! {
         for people in [&mut well, &mut ill] {
             people.frame(Roots::OnGround, &LEVEL);
         }
+        let mut own_header = None;
         for poison in &poisons {
             frame(&mut well, victim, None, poison);
             frame(&mut ill, victim, Some(poison), poison);
             // A ground that writes over the questions asks for it: they are part of the character's own header.
-            let own_header = matches!(poison, Poison::Answer { field: 2..5, .. }).then_some(victim);
+            // Whoever's stream is refused keeps it.
+            if !matches!(poison, Poison::Stream { .. }) {
+                own_header = matches!(poison, Poison::Answer { field: 2..5, .. }).then_some(victim);
+            }
             finite(&ill, format, own_header);
             for who in (0..PEOPLE).filter(|&who| who != victim) {
                 prop_assert!(well.bits(who) == ill.bits(who), "character {who} has part in it");
