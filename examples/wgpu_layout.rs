@@ -131,7 +131,7 @@ impl Lines<'_> {
                 } else {
                     (1.0 - pair.factor) / (1.0 - moment)
                 };
-                let at = first + 1 + 3 * (code & 0xffff);
+                let at = first + 2 + 3 * (code & 0xffff);
                 let correction = Rows { x: self.at(at), y: self.at(at + 1), z: self.at(at + 2) };
                 rows = sum(rows, turned(root.from_next, correction, weight));
             }

@@ -169,7 +169,7 @@ fn shown_rows(instance: Instance, pair: Pair, root: Shown, entry: u32) -> Rows {
         if moment > 0.0 {
             let rises = pair.factor < moment;
             let weight = select((1.0 - pair.factor) / (1.0 - moment), pair.factor / moment, rises);
-            let at = first + 1u + 3u * (code & 0xffffu);
+            let at = first + 2u + 3u * (code & 0xffffu);
             let correction = Rows(lines[at], lines[at + 1u], lines[at + 2u]);
             rows = sum(rows, turned(root.from_next, correction, weight));
         }

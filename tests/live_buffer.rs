@@ -5,7 +5,8 @@ use std::sync::Arc;
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
     Crowd, CrowdConfig, FlatGround, Frame, Handle, Rotations, Serial, SnormQuat, Stream, StreamBuffer,
-    StreamId, StreamPose, StreamPoses, StreamReport, StreamRoot, WorldTransform,
+    StreamId, StreamPose, StreamPoses, StreamReport, StreamRoot, TIERS, TierConfig, Visibility,
+    WorldTransform,
 };
 use throng::lanes::{Isa, Mode, Simd};
 use throng::retarget::{BindSource, LiveMap, LiveMaps};
@@ -269,6 +270,57 @@ fn buffers_keep_what_is_written_while_they_grow() {
     buffer.clear(StreamId(3000));
     assert!(buffer.add(65_536).is_err() && StreamBuffer::<SnormQuat>::new(&[usize::MAX; 2]).is_err());
     assert!(buffer.add(65_535).is_ok());
+}
+
+/// A place that is right and a hand that is not, in frames in which nobody gets a pose.
+#[test]
+fn a_spoilt_pose_moves_no_root_in_frames_in_which_nobody_is_posed() {
+    let go = |period: u8, spoilt: &[usize], seen: bool| -> Vec<[f32; 3]> {
+        let tiers = [TierConfig { period, ..TierConfig::FULL }; TIERS];
+        let mut crowd = Crowd::new(CrowdConfig { tiers, ..CrowdConfig::default() });
+        let body = content::character(RigKind::Biped, &BodyPlan::adult());
+        let rig = Rig::build(&body.rig_source()).expect("a rig");
+        let reference = body.reference();
+        let source =
+            BindSource { skeleton: &body.character.skeleton, roles: &body.roles, reference: &reference };
+        let map = LiveMaps::default().get(source, &rig).expect("a map");
+        let id = crowd.add_rig(rig).expect("a rig");
+        let who = crowd.spawn(id, 0, WorldTransform::IDENTITY, &[]).expect("room");
+        let carrier = usize::from(map.carrier());
+        let stream = Stream { id: StreamId(0), map, root: StreamRoot::Travel };
+        crowd.set_stream(who, &stream).expect("a stream");
+        let clip = content::clip(ClipKind::Walk, &body);
+        let skeleton = &body.character.skeleton;
+        let mut way = Vec::new();
+        for number in 0..60usize {
+            let locals = clip.sample(skeleton, DT * number as f32 % clip.duration);
+            let mut rotations: Vec<[f32; 4]> = locals.iter().map(|local| local.rotation.to_array()).collect();
+            let mut position = skeleton.model_matrices(&locals)[carrier].w_axis.truncate().to_array();
+            if spoilt.contains(&number) {
+                position[0] += 50.0;
+                rotations.iter_mut().rev().take(40).for_each(|rotation| *rotation = [f32::NAN; 4]);
+            }
+            let poses = [StreamPose { rotations: (&rotations).into(), position, contacts: None }];
+            let visible = if seen { Visibility::All } else { Visibility::Bits(&[0]) };
+            let frame = Frame { streams: (&poses).into(), visible, ..Frame::new(DT, &FLOOR) };
+            crowd.frame(frame, &Serial).expect("a frame");
+            way.push(crowd.transform(who).expect("alive").position);
+        }
+        way
+    };
+    for (period, spoilt, seen) in [
+        (1, &[30][..], true),
+        (8, &[29, 30, 31], true),
+        (8, &[27, 28], true),
+        (8, &[33, 34, 35], true),
+        (1, &[30], false),
+    ] {
+        let (well, ill) = (go(period, &[], seen), go(period, spoilt, seen));
+        let off = |a: &[f32; 3], b: &[f32; 3]| (0..3).map(|k| (a[k] - b[k]).abs()).fold(0.0, f32::max);
+        let worst = well.iter().zip(&ill).map(|(a, b)| off(a, b)).fold(0.0f32, f32::max);
+        assert!(worst < 0.2, "period {period}, seen {seen}: {worst} m");
+        assert!(off(&well[59], &ill[59]) < 1e-4, "the next good one leads there");
+    }
 }
 
 /// Judged by the definition: each component to the nearest step.

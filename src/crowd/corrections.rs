@@ -15,7 +15,8 @@
 //! a place can only be a detour: at both poses it is gone.
 //!
 //! ```text
-//! lines of a slot past its two poses   | e of both legs, 2 unused | D, three rows of four | D | ...
+//! lines of a slot past its two poses   | head, 32 bytes | D, three rows of four | D | ...
+//! head                                 | e of both legs, 2 unused | clip, its time, its way there, the pose's time |
 //! ```
 //!
 //! `D` is in the axes of the newest root, in all palette formats.
@@ -23,13 +24,21 @@
 use glam::{Affine3A, Mat3A, Quat, Vec3, Vec3A, Vec4, Vec4Swizzles};
 
 use super::detail::inverse_linear;
-use super::footfall::{Footfall, Footfalls};
+use super::footfall::{Footfall, Footfalls, Past};
 use super::output::{PackedEntry, PaletteFormat, PoseHeader};
 use crate::lanes::{Line, prefetch};
 use crate::rig::{Leg, MAX_FEET, NO_PARENT, Rig};
 
 /// Share of a leg's length at which it is straight.
 const STRAIGHT: f32 = 0.9995;
+/// Share of it from which on a foot has been carried off, not put down: roots that a host moves, a step off a ledge.
+const CARRIED: f32 = 1.15;
+/// Metres below that which an end of a foot may come while it rolls over the other.
+const GRAZE: f32 = 5e-4;
+/// Values before the matrices.
+pub(crate) const HEAD: usize = 8;
+/// Where the clip, its time and its way there, and the pose's time are among them.
+const PAST: [usize; 4] = [4, 5, 6, 7];
 
 /// Entries of a skin that hang on legs.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +108,7 @@ impl LegEntries {
 
     /// Lines that the corrections of these entries take.
     pub fn lines(&self) -> u32 {
-        if self.hanging.is_empty() { 0 } else { (16 + 48 * self.hanging.len()).div_ceil(64) as u32 }
+        if self.hanging.is_empty() { 0 } else { (4 * HEAD + 48 * self.hanging.len()).div_ceil(64) as u32 }
     }
 
     /// Where the ball is in the mesh that an entry moves, if it is of a foot.
@@ -170,8 +179,8 @@ pub(crate) fn write(
     out: &mut [Line],
 ) {
     let out: &mut [f32] = bytemuck::cast_slice_mut(out);
-    let Some((head, corrections)) = out.split_at_mut_checked(4) else { return };
-    head.fill(0.0);
+    let Some((head, corrections)) = out.split_at_mut_checked(HEAD) else { return };
+    head[..MAX_FEET].fill(0.0);
     if falls.iter().all(Option::is_none) {
         return;
     }
@@ -202,6 +211,23 @@ pub(crate) fn write(
         }
         head[leg] = fall.at;
     }
+}
+
+/// Where the clip's clock was at the pose of that time, if the slot knows.
+pub(crate) fn past(lines: &[Line], pose: &PoseHeader) -> Option<Past> {
+    let head = lines.first()?.0;
+    let [clip, time, way, posed] = PAST.map(|at| head[at]);
+    let clip = u16::try_from(clip.to_bits().checked_sub(1)?).ok()?;
+    (posed == pose.time).then_some(Past { clip, time, way })
+}
+
+/// Remembers it with a pose that is written now, or that nothing is known.
+pub(crate) fn remember(lines: &mut [Line], past: Option<Past>, posed: f32) {
+    let Some(head) = lines.first_mut().map(|line| &mut line.0) else { return };
+    let clip = past.map_or(0, |past| u32::from(past.clip) + 1);
+    let (time, way) = past.map_or((0.0, f32::NAN), |past| (past.time, past.way));
+    let values = [f32::from_bits(clip), time, way, posed];
+    PAST.into_iter().zip(values).for_each(|(at, value)| head[at] = value);
 }
 
 /// Weight of the correction of a leg: the tent over its moment.
@@ -251,6 +277,7 @@ struct Way<'a> {
     range: f32,
     /// Takes the first pose to the axes of the second's root.
     to_next: Affine3A,
+    up: Vec3A,
 }
 
 impl<'a> Way<'a> {
@@ -264,6 +291,7 @@ impl<'a> Way<'a> {
             format,
             range,
             to_next: Affine3A::from_rotation_translation((back * p).normalize(), shift),
+            up: back * Vec3A::Y,
         }
     }
 
@@ -282,7 +310,8 @@ impl<'a> Way<'a> {
     }
 
     /// What takes thigh, shin and foot of the pose in which the foot stands to where they are at the moment.
-    /// None where the leg has no length.
+    /// None where the leg has no
+    /// length, or is carried off.
     fn solve(&self, points: &LegPoints, fall: Footfall) -> Option<[Affine3A; 3]> {
         let (mut places, mut feet) = ([[Vec3A::ZERO; 3]; 2], [Quat::IDENTITY; 2]);
         for pose in 0..2 {
@@ -305,17 +334,25 @@ impl<'a> Way<'a> {
         let foot = fall.over.map_or(Affine3A::IDENTITY, |end| {
             let (from, to) = (feet[stands], feet[swings]);
             // By the matrix itself: what was shown between two poses is no rotation.
-            let pivot = place(&self.entry(stands, points.entries[2]), points.ends[end as usize]);
-            let pivot = if fall.lands { pivot } else { self.to_next.transform_point3a(pivot) };
+            let rows = self.entry(stands, points.entries[2]);
+            let [pivot, other] = [end as usize, 1 - end as usize].map(|end| {
+                let at = place(&rows, points.ends[end]);
+                if fall.lands { at } else { self.to_next.transform_point3a(at) }
+            });
             let to = if from.dot(to) < 0.0 { -to } else { to };
             let turn = ((from * (1.0 - away) + to * away) * from.conjugate()).normalize();
-            Affine3A { matrix3: Mat3A::from_quat(turn), translation: pivot - turn * pivot }
+            let roll = Affine3A { matrix3: Mat3A::from_quat(turn), translation: pivot - turn * pivot };
+            // The other end may come down on the way there, but not go under what the foot stands on.
+            let least = other.dot(self.up).min(pivot.dot(self.up));
+            let under = roll.transform_point3a(other).dot(self.up) < least - GRAZE;
+            if under { Affine3A::IDENTITY } else { roll }
         });
         let (hip_then, target) = (hip.lerp(other_hip, away), foot.transform_point3a(ankle));
         let (thigh, shin) = (knee.distance(hip), ankle.distance(knee));
         let (line, line_then) = (ankle - hip, target - hip_then);
         let (reach, far) = (thigh + shin, line_then.length());
-        if !(thigh > 1e-4 && shin > 1e-4 && far > 1e-4 && line.length_squared() > 1e-8) {
+        let sound = thigh > 1e-4 && shin > 1e-4 && far > 1e-4 && line.length_squared() > 1e-8;
+        if !sound || far > CARRIED * reach {
             return None;
         }
         // A leg that cannot reach is stretched for the moment: the foot stands.
@@ -344,7 +381,13 @@ impl<'a> Way<'a> {
     }
 }
 
-/// The shortest turn from one direction to another.
+/// The shortest turn from one direction to another; products, sums and a root.
 fn arc(from: Vec3A, to: Vec3A) -> Quat {
-    Quat::from_rotation_arc(from.into(), to.into())
+    let w = 1.0 + from.dot(to);
+    if w > 1e-6 {
+        let v = from.cross(to);
+        return Quat::from_xyzw(v.x, v.y, v.z, w).normalize();
+    }
+    let v = from.any_orthonormal_vector();
+    Quat::from_xyzw(v.x, v.y, v.z, 0.0)
 }

@@ -2,6 +2,7 @@
 
 use super::block::Block;
 use super::library::Library;
+use super::masks::MaskData;
 use super::stages::advance::SlotClock;
 use crate::clip::{FootContacts, Interval};
 use crate::rig::{Leg, MAX_FEET};
@@ -34,33 +35,84 @@ pub(crate) enum End {
 /// Of both feet.
 pub(crate) type Footfalls = [Option<Footfall>; MAX_FEET];
 
-/// What the feet of a lane have done since its last pose, by the contacts of its heaviest clip. `since`: seconds since
-/// then; `dt`: of the frame.
-pub(crate) fn of_lane(
+/// Where a clip's clock was at a pose; kept in the slot beside it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Past {
+    pub clip: u16,
+    pub time: f32,
+    /// Clip seconds from the pose before to there; NaN where that is not known.
+    pub way: f32,
+}
+
+/// The slot of a lane whose clip has most to say, if its contacts are those of the pose.
+pub(crate) fn leading(block: &Block, lane: usize, masks: &[MaskData], legs: &[Leg]) -> Option<usize> {
+    let bit = 1u16 << lane;
+    if (block.fading | block.transitions) & bit != 0
+        || block.layered & bit != 0 && layers_legs(block, lane, masks, legs)
+    {
+        return None;
+    }
+    let leads = |&slot: &usize| block.plays(slot, lane) && block.clips[slot].weight.0[lane] >= DOMINANT;
+    let slot = (0..usize::from(block.clip_slots)).find(leads)?;
+    (block.clips[slot].ping_pong & bit == 0).then_some(slot)
+}
+
+/// Whether a layer has legs do something else than the clips.
+fn layers_legs(block: &Block, lane: usize, masks: &[MaskData], legs: &[Leg]) -> bool {
+    let Some(rare) = &block.rare[lane] else { return false };
+    rare.layers.iter().filter(|layer| layer.used && !layer.additive).any(|layer| {
+        let weight = |joint: u16| {
+            let mask = masks.get(usize::from(layer.mask));
+            mask.and_then(|mask| mask.weights.get(usize::from(joint))).copied().unwrap_or(1.0)
+        };
+        legs.iter().any(|leg| [leg.thigh, leg.shin, leg.foot].into_iter().any(|joint| weight(joint) > 0.0))
+    })
+}
+
+/// Clip seconds from the pose that a lane is shown from to now, of the clip in `slot`. `back`: share of the way to the last
+/// pose that is shown again, as what was shown has taken the place of the one before. `age`: seconds since the last pose.
+pub(crate) fn way(
     block: &Block,
-    lane: usize,
-    clocks: &[SlotClock],
+    (lane, slot): (usize, usize),
+    (past, back): (Past, f32),
+    (clock, dt, age): (&SlotClock, f32, f32),
+    library: &Library,
+) -> Option<f32> {
+    let rows = &block.clips[slot];
+    if past.clip != rows.clip[lane] {
+        return None;
+    }
+    let (now, duration) = (rows.time.0[lane], library.head(past.clip).duration);
+    let (moved, loops) = (clock.moved.0[lane], rows.loops & (1 << lane) != 0);
+    let backwards = if moved == 0.0 { rows.speed.0[lane] < 0.0 } else { moved < 0.0 };
+    let since = match (loops, backwards) {
+        (true, false) => (now - past.time).rem_euclid(duration),
+        (true, true) => -(past.time - now).rem_euclid(duration),
+        (false, _) => now - past.time,
+    };
+    // Whoever may have gone round is not told from whoever has not.
+    let round = loops && dt > 0.0 && (moved / dt * age).abs() > 0.9 * duration;
+    let way = if back > 0.0 { since + back * past.way } else { since };
+    (!round && way.is_finite()).then_some(way)
+}
+
+/// What the feet of a lane have done in so many clip seconds up to now, by the contacts of the clip in `slot`.
+pub(crate) fn since(
+    block: &Block,
+    (lane, slot): (usize, usize),
+    way: f32,
     library: &Library,
     legs: &[Leg],
-    (since, dt): (f32, f32),
 ) -> Footfalls {
-    let bit = 1u16 << lane;
     let mut falls = [None; MAX_FEET];
-    if (block.fading | block.transitions) & bit != 0 || dt <= 0.0 {
-        return falls;
-    }
-    let slot = (0..usize::from(block.clip_slots))
-        .find(|&slot| block.plays(slot, lane) && block.clips[slot].weight.0[lane] >= DOMINANT);
-    let Some((rows, clock)) = slot.map(|slot| (&block.clips[slot], &clocks[slot])) else { return falls };
-    // What the clock did in this frame, it has done since the last pose.
-    let (now, way) = (rows.time.0[lane], clock.moved.0[lane] * (since / dt));
-    let head = library.head(rows.clip[lane]);
-    if rows.ping_pong & bit != 0 || !head.stepped(now, way) {
+    let rows = &block.clips[slot];
+    let (head, now) = (library.head(rows.clip[lane]), rows.time.0[lane]);
+    if !head.stepped(now, way) {
         return falls;
     }
     let clip = library.clip(rows.clip[lane].into());
     let Some(contacts) = clip.and_then(|clip| clip.contacts()) else { return falls };
-    let playing = Playing { now, way, duration: head.duration, loops: rows.loops & bit != 0 };
+    let playing = Playing { now, way, duration: head.duration, loops: rows.loops & (1 << lane) != 0 };
     for (leg, fall) in legs.iter().zip(&mut falls) {
         for foot in contacts.feet.iter().filter(|foot| foot.side == leg.side) {
             *fall = fall.or_else(|| playing.footfall(foot));
@@ -80,45 +132,83 @@ struct Playing {
 }
 
 impl Playing {
-    /// One moment a foot: that of the ball, which is what may not slide, and with it the heel's where both come down.
+    /// One moment a foot: that of the ball, which is what may not slide, and with it the heel's where both come down. An end
+    /// that stands through all of it may not be rolled into the ground: then there is none.
     fn footfall(self, foot: &FootContacts) -> Option<Footfall> {
         let (heel, ball) = (self.edge(&foot.heel), self.edge(&foot.ball));
-        match (heel, ball) {
-            (Some((true, heel)), Some((true, ball))) => {
-                Some(Footfall { at: heel.min(ball), lands: true, over: None })
-            }
-            (_, Some((true, at))) => Some(Footfall { at, lands: true, over: None }),
-            (_, Some((false, at))) => Some(Footfall { at, lands: false, over: Some(End::Ball) }),
-            (Some((true, at)), None) => Some(Footfall { at, lands: true, over: Some(End::Heel) }),
-            (Some((false, at)), None) => Some(Footfall { at, lands: false, over: None }),
-            (None, None) => None,
+        let fall = |at: f32, lands: bool, over: Option<End>| Some(Footfall { at, lands, over });
+        let heel_down = self.down(&foot.heel);
+        match (ball, heel) {
+            (Some((true, at)), Some((true, heel))) => fall(at.min(heel), true, None),
+            (Some((true, at)), _) if heel_down => fall(at, true, None),
+            (Some((true, at)), _) => fall(at, true, Some(End::Ball)),
+            (Some((false, at)), Some((false, heel))) if heel <= at => fall(at, false, Some(End::Ball)),
+            (Some((false, at)), None) if !heel_down => fall(at, false, Some(End::Ball)),
+            (Some((false, _)), _) | (None, None) => None,
+            (None, Some((lands, at))) => match (self.down(&foot.ball), lands) {
+                (true, true) => None,
+                (true, false) => fall(at, false, None),
+                (false, _) => fall(at, lands, Some(End::Heel)),
+            },
         }
     }
 
-    /// Comes down (or else up), and when.
+    /// The last time that it comes down (or else up), and when.
     fn edge(self, intervals: &[Interval]) -> Option<(bool, f32)> {
         let span = self.way.abs();
         if !(span > 0.0 && span < self.duration) {
             return None;
         }
+        let mut last: Option<(bool, f32)> = None;
         for interval in intervals {
-            // Backwards, a foot comes down where it lifts off.
-            let (start, end) =
-                if self.way > 0.0 { (interval.start, interval.end) } else { (interval.end, interval.start) };
-            let (began, ended) = (self.ago(start), self.ago(end));
+            let (began, ended) = self.ends(interval);
             let other =
                 |time: f32| intervals.iter().any(|other| other != interval && self.holds(other, time));
+            let (start, end) = self.ways(interval);
             let ahead = SEAM.copysign(self.way);
-            if began < ended && began < span && !other(start - ahead) {
-                let at = 1.0 - began / span;
-                return (at <= 1.0 - LEAST).then_some((true, at.max(LEAST)));
-            }
-            if ended < began && ended < span && began >= span && !other(end + ahead) {
-                let at = 1.0 - ended / span;
-                return (at >= LEAST).then_some((false, at.min(1.0 - LEAST)));
+            let edge = if began < ended && began < span && !other(start - ahead) {
+                (true, began)
+            } else if ended < began && ended < span && began >= span && !other(end + ahead) {
+                (false, ended)
+            } else {
+                continue;
+            };
+            if last.is_none_or(|(_, ago)| edge.1 < ago) {
+                last = Some(edge);
             }
         }
-        None
+        let (lands, ago) = last?;
+        let at = 1.0 - ago / span;
+        // What is at a pose already needs no help.
+        let told = if lands { at <= 1.0 - LEAST } else { at >= LEAST };
+        told.then_some((lands, at.clamp(LEAST, 1.0 - LEAST)))
+    }
+
+    /// Whether it is down now.
+    fn down(self, intervals: &[Interval]) -> bool {
+        intervals.iter().any(|interval| {
+            let (began, ended) = self.ends(interval);
+            began < ended || began == ended && began.is_finite()
+        })
+    }
+
+    /// Where it comes down and lifts off in the direction in which the clock runs.
+    fn ways(self, interval: &Interval) -> (f32, f32) {
+        if self.way > 0.0 { (interval.start, interval.end) } else { (interval.end, interval.start) }
+    }
+
+    /// Clip seconds since then. Whole cycles have neither; a clip that has come to its end stands as it stood there.
+    fn ends(self, interval: &Interval) -> (f32, f32) {
+        let (start, end) = self.ways(interval);
+        let (began, mut ended) = (self.ago(start), self.ago(end));
+        let last = if self.way > 0.0 { self.duration } else { 0.0 };
+        if !self.loops && (end - last).abs() < SEAM {
+            ended = f32::INFINITY;
+        }
+        if self.loops && (interval.end - interval.start).abs() > self.duration - SEAM {
+            ended = began;
+        }
+        (began, ended)
     }
 
     /// Clip seconds since the clock was there, in the direction in which it runs; infinite where it was not.

@@ -327,10 +327,15 @@ fn run_block(
         _ => advance::Drive::Clips,
     };
     let library = &data.library;
+    let period = shared.tiers[tier as usize].period;
     let JobScratch { clocks, events, .. } = scratch;
     advance::advance(simd, block, frame.dt, drive, library, clocks, events);
     let (streamed, travelling) = shared.streams.lanes(block);
-    let before = shared.streams.travel(block, travelling, &frame, drive == advance::Drive::Clips);
+    // Who gets no pose in this frame is not judged by the kernel.
+    let posed = period == 1 && matches!(frame.visible, Visibility::All) && until >= Stage::RetargetLive;
+    let travel =
+        streams::Travel { moves: drive == advance::Drive::Clips, posed, kept: data.kept[tier as usize] };
+    let before = shared.streams.travel(block, travelling, &frame, travel);
     if let Roots::Host(transforms) = frame.roots {
         block.take_transforms(transforms);
     }
@@ -339,7 +344,7 @@ fn run_block(
     }
     let was = block.pairs;
     if shared.interpolate && until == Stage::Palette {
-        block.stale |= block.pairs.step(block.live, shared.tiers[tier as usize].period);
+        block.stale |= block.pairs.step(block.live, period);
     }
     let mut due = due(block, turn, frame.visible);
     let on_ground = matches!(frame.roots, Roots::OnGround);
@@ -422,7 +427,7 @@ fn run_block(
             }
             write::write(shared, block, tier, due, pass, scratch);
             let fades = block.pairs.fading & due != 0;
-            if shared.stream && (fades || falls.as_ref().is_some_and(|(_, any)| *any != 0)) {
+            if shared.stream && (fades || falls.as_ref().is_some_and(|falls| falls.any != 0)) {
                 // Lines that were streamed may not be looked at before, not even by who wrote them.
                 stream_fence();
             }
@@ -430,7 +435,7 @@ fn run_block(
                 slots::fade(shared, data, block, &was, due, &mut scratch.seen);
             }
             if let Some(falls) = &falls {
-                slots::correct(shared, block, due, falls);
+                slots::correct(shared, data, block, due, falls);
             }
             block.written = due;
             block.stale &= !due;

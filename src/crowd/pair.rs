@@ -135,6 +135,11 @@ impl Pairs {
         (0..BLOCK).fold(0, |lanes, lane| lanes | apart(lane)) & self.trailing
     }
 
+    /// Lanes whose slot is told where its clip was at a pose: the next pose may follow it.
+    pub fn remembering(&self) -> u16 {
+        self.apart() | self.patient
+    }
+
     /// One frame on. Gives the lanes whose newest pose is passed unless they get another.
     pub fn step(&mut self, live: u16, period: u8) -> u16 {
         if period == 1 && self.trailing == 0 {

@@ -15,7 +15,7 @@
 
 use glam::{Mat3, Quat};
 
-use super::corrections::{LegEntries, Poses, tent};
+use super::corrections::{HEAD, LegEntries, Poses, tent};
 use super::output::{PackedSkin, PaletteFormat, PoseHeader};
 use super::store::WorldTransform;
 use crate::lanes::Line;
@@ -32,9 +32,9 @@ pub struct PosePair {
     pub next: u32,
     /// Share of the newest pose, 0 to 1.
     pub factor: f32,
-    /// First line of the corrections of the legs ([`Crowd::corrected_entries`](super::Crowd::corrected_entries)): four
+    /// First line of the corrections of the legs ([`Crowd::corrected_entries`](super::Crowd::corrected_entries)): eight
     /// numbers, of which the first two are the moments of left and right leg, then matrices of three rows of four. Not to be
-    /// read, like `previous`, where `factor` is 1.
+    /// read, like `previous`, where `factor` is 1. `u32::MAX` where there are none: of skins without legs, and in crowds with one pose a slot.
     pub corrections: u32,
 }
 
@@ -98,7 +98,7 @@ impl<'a> ShownPose<'a> {
                 turns = Some([back * a, back * b]);
             }
             let corrections: &[f32] = bytemuck::cast_slice(corrections);
-            let (moments, corrections) = corrections.split_at_checked(4).unwrap_or_default();
+            let (moments, corrections) = corrections.split_at_checked(HEAD).unwrap_or_default();
             let weight = |leg: usize| moments.get(leg).map_or(0.0, |&at| tent(factor, at));
             let weights = core::array::from_fn(weight);
             let mix = Mix { factor, turns, weights, corrections, legs: &skin.legs };
@@ -197,7 +197,7 @@ pub(crate) fn settle_between(
         let shown = ShownPose::new(slot, factor, format, skin);
         let Some((_, Mix { factor, turns, weights, .. })) = shown.previous else { return };
         let corrections: &[f32] = bytemuck::cast_slice(corrections);
-        let corrections = corrections.get(4..).unwrap_or_default();
+        let corrections = corrections.get(HEAD..).unwrap_or_default();
         let mix = Mix { factor, turns, weights, corrections, legs: &skin.legs };
         (shown.header, mix, shown.entries())
     };

@@ -3,7 +3,7 @@
 use super::block::Block;
 use super::corrections::{self, Poses};
 use super::detail::{self, Change};
-use super::footfall::{self, Footfalls};
+use super::footfall::{self, Footfalls, Past};
 use super::frame::{Shared, TopologyData};
 use super::lanes_of::lanes_of;
 use super::output::{PackedSkin, PoseHeader};
@@ -74,8 +74,14 @@ pub(crate) fn fade(
     }
 }
 
-/// Footfalls of the lanes of a block, and the lanes that have any.
-pub(crate) type BlockFalls = ([Footfalls; BLOCK], u16);
+/// Of a block.
+pub(crate) struct BlockFalls {
+    falls: [Footfalls; BLOCK],
+    /// Lanes that have any.
+    pub any: u16,
+    /// Clip seconds from the pose before to the one of now; NaN where that is not known.
+    ways: [f32; BLOCK],
+}
 
 /// What feet have done since the poses that lanes are shown from. `age`: seconds since the last pose.
 pub(crate) fn footfalls(
@@ -87,31 +93,42 @@ pub(crate) fn footfalls(
     age: &Row,
     clocks: &Clocks,
 ) -> BlockFalls {
-    let (mut falls, mut any) = ([[None; MAX_FEET]; BLOCK], 0);
+    let mut falls = BlockFalls { falls: [[None; MAX_FEET]; BLOCK], any: 0, ways: [f32::NAN; BLOCK] };
     if !shared.tiers[tier as usize].feet {
-        return (falls, any);
+        return falls;
     }
     for lane in lanes_of(due & block.pairs.apart()) {
-        let mut since = age.0[lane];
+        let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
+        if let Some(token) = &mut block.tokens[lane] {
+            let slot = Halves::of(shared.writer.lines(token), skin, false);
+            slot.corrections.first().into_iter().for_each(prefetch);
+            [&slot.previous[0], &slot.newest[0]].into_iter().for_each(prefetch);
+        }
+    }
+    for lane in lanes_of(due & block.pairs.apart()) {
         let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
         let second = block.pairs.second & (1 << lane) != 0;
+        let legs = data.topology.legs();
+        let leading = footfall::leading(block, lane, &data.masks, legs);
         let Some(token) = &mut block.tokens[lane] else { continue };
         let slot = Halves::of(shared.writer.lines(token), skin, second);
-        slot.corrections.first().into_iter().for_each(prefetch);
-        if was.factor(lane) < 1.0 {
-            // The one before is from when it was shown.
-            since = shared.time - PoseHeader::read(&slot.previous[0]).time;
-        }
-        let times = (since, shared.frame.dt);
-        let legs = data.topology.legs();
-        let found = footfall::of_lane(block, lane, &clocks.slots, &data.library, legs, times);
+        // The last pose is the one before, unless what was shown has taken its place.
+        let between = was.factor(lane) < 1.0;
+        let last = PoseHeader::read(if between { &slot.newest[0] } else { &slot.previous[0] });
+        let Some(leading) = leading else { continue };
+        let Some(past) = corrections::past(slot.corrections, &last) else { continue };
+        let past = (past, if between { 1.0 - was.factor(lane) } else { 0.0 });
+        let times = (&clocks.slots[leading], shared.frame.dt, age.0[lane]);
+        let Some(way) = footfall::way(block, (lane, leading), past, times, &data.library) else { continue };
+        falls.ways[lane] = way;
+        let found = footfall::since(block, (lane, leading), way, &data.library, legs);
         if found.iter().any(Option::is_some) {
-            falls[lane] = found;
-            any |= 1 << lane;
+            falls.falls[lane] = found;
+            falls.any |= 1 << lane;
             ask_for(shared, block, lane, &found, false);
         }
     }
-    (falls, any)
+    falls
 }
 
 /// Asks for the legs in the pose of a lane that is not being written, or in the one that was.
@@ -127,16 +144,30 @@ fn ask_for(shared: &Shared<'_>, block: &mut Block, lane: usize, falls: &Footfall
     }
 }
 
-/// Writes the corrections of new poses. Those are not to be in flight any more.
-pub(crate) fn correct(shared: &Shared<'_>, block: &mut Block, due: u16, (falls, any): &BlockFalls) {
+/// Writes the corrections of new poses, and where clips were at them. Poses are not to be in flight any more.
+pub(crate) fn correct(
+    shared: &Shared<'_>,
+    data: &TopologyData,
+    block: &mut Block,
+    due: u16,
+    BlockFalls { falls, any, ways }: &BlockFalls,
+) {
     for lane in lanes_of(*any) {
         ask_for(shared, block, lane, &falls[lane], true);
     }
-    for lane in lanes_of(due & block.pairs.apart()) {
+    let apart = block.pairs.apart();
+    for lane in lanes_of(due & block.pairs.remembering()) {
         let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
+        let leading = footfall::leading(block, lane, &data.masks, data.topology.legs());
+        let past = leading.map(|slot| &block.clips[slot]);
+        let past = past.map(|rows| Past { clip: rows.clip[lane], time: rows.time.0[lane], way: ways[lane] });
         if let Some(token) = &mut block.tokens[lane] {
             let second = block.pairs.second & (1 << lane) != 0;
             let slot = Halves::of(shared.writer.lines(token), skin, second);
+            corrections::remember(slot.corrections, past, shared.time);
+            if apart & (1 << lane) == 0 {
+                continue;
+            }
             let poses = Poses { previous: slot.previous, next: slot.newest };
             let palette = (shared.format, skin.range);
             corrections::write(&skin.legs, palette, &falls[lane], poses, slot.corrections);

@@ -10,13 +10,13 @@ mod place;
 mod poses;
 mod root;
 mod state;
+mod travel;
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::block::{Block, lanes_of};
-use super::frame::Frame;
 use super::scratch::Scratch;
 use super::stages::live::{NO_TURN, Reach, Streamed, live};
 use crate::lanes::{BLOCK, LineSources, Row, Simd, SlotWriter};
@@ -29,8 +29,8 @@ pub(crate) use place::Hips;
 use place::{FAR, Told};
 use poses::{RawPose, RawPoses};
 pub use poses::{Rotations, SnormQuat, StreamId, StreamPose, StreamPoses};
-use root::Before;
 pub(crate) use state::FollowerState;
+pub(crate) use travel::Travel;
 
 /// What becomes of the way that the hips of a stream make over the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -280,39 +280,6 @@ impl StreamTable {
         Ok(pose)
     }
 
-    /// Moves the roots of lanes whose stream travels, by what is known of the pose as far as the hips; `moves` false: only
-    /// tells by how much. Gives what they were, if there are any.
-    pub fn travel(&self, block: &mut Block, lanes: u16, frame: &Frame<'_>, moves: bool) -> Option<Before> {
-        let (poses, dt) = (frame.streams, frame.dt);
-        let mut before = None;
-        for lane in lanes_of(lanes) {
-            if let Some(cell) = self.cell(block.characters[lane])
-                && cell.travels
-                && let Ok(pose) = self.pose(cell, poses)
-                && let Some(map) = self.map(cell)
-                && let Some(now) = root::Pose::of(map, &pose)
-            {
-                let before = before.get_or_insert_with(|| Before::of(block, moves));
-                before.take(lane, &cell.root);
-                let way = cell.root.replace(now).scaled(block.leg.0[lane] * map.per_leg);
-                // What is left of an old motion has moved it already; a stream that gives way is the old motion.
-                let share = if cell.leaves { 1.0 } else { 1.0 - mean_left(block, lane, dt) };
-                root::displace(block, lane, way.part(share), moves);
-            }
-        }
-        before
-    }
-
-    /// Roots of lanes whose pose is refused after all are what they were.
-    pub fn undo(&self, block: &mut Block, lanes: u16, before: Option<&Before>) {
-        let Some(before) = before else { return };
-        for lane in lanes_of(lanes & before.lanes()) {
-            if let Some(cell) = self.cell(block.characters[lane]) {
-                before.put_back(block, lane, &cell.root);
-            }
-        }
-    }
-
     /// Brings the poses of lanes that are due in; gives those that have none this frame.
     pub fn bring_in(
         &self,
@@ -435,13 +402,6 @@ impl StreamTable {
         repeat(&mut runs, there);
         LineSources::new(&runs)
     }
-}
-
-/// Share of the last frame's root motion that an old one had.
-fn mean_left(block: &Block, lane: usize, dt: f32) -> f32 {
-    let rare = block.rare[lane].as_ref().filter(|_| block.transitions & (1 << lane) != 0);
-    // Its clock has been moved on already.
-    rare.map_or(0.0, |rare| rare.transition.mean_left(rare.transition.elapsed - dt, rare.transition.elapsed))
 }
 
 /// Fills lanes without a run with that of another.

@@ -174,7 +174,7 @@ struct Pass<'a> {
 
 /// True if nobody needs it.
 #[inline(always)]
-fn idle(input: &Input, joints: usize) -> bool {
+pub(crate) fn idle(input: &Input, joints: usize) -> bool {
     input.register == Input::NOBODY || input.register as usize >= joints && !input.shared
 }
 

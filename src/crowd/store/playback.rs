@@ -121,6 +121,7 @@ impl Crowd {
 
     /// Leaves a stream to go on.
     pub(super) fn put_plays_beside(&mut self, place: Place, plays: &Plays) {
+        self.forget_past(place);
         let lane = usize::from(place.lane);
         let (block, library) = self.block_and_library(place);
         end_fade(block, lane);
@@ -265,6 +266,7 @@ impl Crowd {
         let lane = usize::from(place.lane);
         let bit = 1u16 << lane;
         let topology = self.topology_at(place);
+        self.forget_past(place);
         let (block, library) = self.block_and_library(place);
         let index = clip.index as u16;
         let found =

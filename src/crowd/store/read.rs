@@ -1,8 +1,8 @@
 //! What a host reads after a frame: slots, dirty ranges, counts.
 
-use super::{ClipId, Crowd, Handle, Occupancy, RigId};
+use super::{ClipId, Crowd, Handle, Occupancy, Place, RigId};
 use crate::crowd::block::{Block, MixedRows};
-use crate::crowd::corrections::Poses;
+use crate::crowd::corrections::{self, Poses};
 use crate::crowd::events::PassedEvent;
 use crate::crowd::output::{PackedSkin, PoseHeader};
 use crate::crowd::shown::{PosePair, ShownPose, Slot};
@@ -70,16 +70,32 @@ impl Crowd {
         let Some(token) = &block.tokens[lane] else { return PosePair::NONE };
         let (first, factor) = (token.first_line(), self.factor(block, lane));
         if !self.config.interpolate {
-            return PosePair { previous: first, next: first, factor, corrections: first };
+            return PosePair { previous: first, next: first, factor, corrections: u32::MAX };
         }
-        let lines = self.skin_of(block, lane).lines;
+        let skin = self.skin_of(block, lane);
+        let lines = skin.lines;
         let mut halves = [first, first + lines];
         if block.pairs.second & (1 << lane) == 0 {
             halves.reverse();
         }
         let [previous, next] = halves;
-        let corrections = first + 2 * lines;
+        let corrections = if skin.legs.lines() > 0 { first + 2 * lines } else { u32::MAX };
         PosePair { previous: if factor < 1.0 { previous } else { next }, next, factor, corrections }
+    }
+
+    /// A character's clips are from now on elsewhere than they were at its last pose.
+    pub(super) fn forget_past(&mut self, place: Place) {
+        if !self.config.interpolate {
+            return;
+        }
+        let lane = usize::from(place.lane);
+        let block = &self.cohorts[usize::from(place.cohort)].blocks[place.block as usize];
+        let pose = self.skin_of(block, lane).lines;
+        if let Some(token) = &block.tokens[lane] {
+            let first = (token.first_line() + 2 * pose) as usize;
+            let end = (token.first_line() + token.line_count()) as usize;
+            corrections::remember(&mut self.slots.as_mut_lines()[first..end], None, f32::NAN);
+        }
     }
 
     fn skin_of(&self, block: &Block, lane: usize) -> &PackedSkin {
@@ -158,7 +174,7 @@ impl Crowd {
                     }
                     let pose = self.skin_of(block, lane).lines;
                     let corrections = first + 2 * pose..first + lines;
-                    if block.pairs.apart() & bit != 0 && !corrections.is_empty() {
+                    if block.pairs.remembering() & bit != 0 && !corrections.is_empty() {
                         let moments = &self.output()[corrections.start as usize].0[..MAX_FEET];
                         let any = moments.iter().any(|&moment| moment > 0.0);
                         let end = if any { corrections.end } else { corrections.start + 1 };

@@ -1,6 +1,6 @@
 //! Rigs and clips exchanged while characters live on them.
 
-use super::{ClipId, Crowd, RigId};
+use super::{ClipId, Crowd, Place, RigId};
 use crate::clip::BoundClip;
 use crate::crowd::block::{Block, lanes_of, put_bit};
 use crate::crowd::library::Library;
@@ -43,6 +43,13 @@ impl Crowd {
         for block in cohorts.flat_map(|cohort| &mut cohort.blocks) {
             for lane in lanes_of(block.live) {
                 retime(block, lane, id.index as u16, &old, &data.library);
+            }
+        }
+        for at in 0..self.cohorts.len() {
+            for block in 0..self.cohorts[at].blocks.len() {
+                for lane in lanes_of(self.cohorts[at].blocks[block].live) {
+                    self.forget_past(Place { cohort: at as u16, block: block as u32, lane: lane as u8 });
+                }
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::StreamPose;
 use crate::crowd::block::Block;
+use crate::crowd::stages::live::{LOOSE, idle};
 use crate::lanes::{BLOCK, Row};
 use crate::retarget::LiveMap;
 
@@ -107,6 +108,16 @@ impl Place {
             value.store(was.into_inner(), Relaxed);
         }
     }
+}
+
+/// Whether a pose would be taken: all rotations that are used, as the kernel judges them.
+pub(super) fn sound(map: &LiveMap, pose: &StreamPose<'_>, kept: usize) -> bool {
+    let lines = map.lines.iter().flat_map(|line| (line.first as usize..).zip(&line.inputs));
+    lines.filter(|(_, input)| !idle(input, kept)).all(|(joint, _)| {
+        let own = pose.rotations.get(joint).unwrap_or([0.0; 4]);
+        // NaN is not below anything.
+        (own.iter().map(|c| c * c).sum::<f32>() - 1.0).abs() < LOOSE
+    })
 }
 
 impl Pose {
