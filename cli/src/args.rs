@@ -337,7 +337,8 @@ pub struct PackArgs {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: u16,
     /// Write the archive without what cannot be packed, and with clips that are further off than --tolerance; without it
-    /// nothing is written then. It ends with 1 either way.
+    /// nothing is written then. It ends with 1 either way; without --onto the first file must be readable, since its
+    /// skeleton is the archive's.
     #[arg(long)]
     pub keep_going: bool,
     /// Archive to write.
