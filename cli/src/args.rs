@@ -291,7 +291,7 @@ pub struct RenderArgs {
     /// Which way they start, degrees to the left of +Z.
     #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true, value_parser = degrees)]
     pub turn: f32,
-    /// Frames from one pose to the next, 1, 2, 4 or 8; drawn is what is shown between two poses.
+    /// Frames from one pose to the next, 1, 2, 4 or 8; drawn is what is shown between two poses, N - 1 frames late.
     #[arg(long, value_name = "FRAMES", default_value_t = 1, conflicts_with = "raw", value_parser = period)]
     pub period: u8,
     /// Draw this many characters from a high camera.

@@ -118,8 +118,10 @@ fn single(options: &RenderArgs, format: Format) -> Result<(Vec<u8>, Report), Fai
         };
         let radius = 2.6 * scene.extent;
         scene.solids.push(terrain::solid(&ground, scene.focus, radius, CELL));
+        // What is shown between two poses is so much older; the clip's contacts are those of what is shown.
         let time = times[column];
-        sheet.column(column as u32, &scene, &format!("{time:.2} s{}", contacts(clip, time)));
+        let shown = time - f32::from(options.period - 1) * STEP;
+        sheet.column(column as u32, &scene, &format!("{time:.2} s{}", contacts(clip, shown)));
         bar.inc(1);
     };
     if options.raw {
