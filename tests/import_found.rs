@@ -45,3 +45,12 @@ fn a_mark_of_the_sole_that_is_not_finite_is_refused() {
         assert!(error.contains("\"foot\" is not finite"), "{error}");
     }
 }
+
+/// Contacts of nothing: whoever wrote that meant something else.
+#[test]
+fn a_list_of_no_contacts_is_refused_for_its_reason() {
+    for bytes in [&b"[]"[..], b" [ ]\n"] {
+        let error = throng::import::Sidecar::from_bytes(bytes).expect_err("an empty list").to_string();
+        assert!(error.contains("a list of no clips"), "{error}");
+    }
+}

@@ -162,7 +162,11 @@ impl Sidecar {
 
     fn all(bytes: &[u8]) -> Result<Vec<Self>, Refusal> {
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-            parse::<Vec<Object<File>>>(bytes)?.into_iter().map(|Object(file)| Self::new(file)).collect()
+            let files: Vec<Object<File>> = parse(bytes)?;
+            if files.is_empty() {
+                return Err(Refusal::Sidecar("a list of no clips".to_owned()));
+            }
+            files.into_iter().map(|Object(file)| Self::new(file)).collect()
         } else {
             let Object(file) = parse(bytes)?;
             Ok(vec![Self::new(file)?])
