@@ -259,6 +259,24 @@ fn clips_that_stop_or_jump_are_not_given_a_past_they_never_had() {
     }
 }
 
+/// An exchanged clip has its own clock: where the old one was says nothing of it.
+#[test]
+fn a_clip_that_is_exchanged_between_poses_has_no_past() {
+    let mut world = World::new();
+    let raws = [ClipKind::Walk, ClipKind::Run].map(|kind| world.raw(kind));
+    let clip = world.add(&raws[0]);
+    let bound = raws.each_ref().map(|raw| world.add(raw));
+    let bound = bound.map(|id| world.crowd.clip(id).expect("known").clone());
+    let pair = world.pair(8, Play::new(clip));
+    let seen = watch(&mut world, pair, 8, 600, |world, number| {
+        if number % 37 == 5 {
+            world.crowd.replace_clip(clip, bound[number / 37 % 2].clone()).expect("alike");
+        }
+    });
+    println!("{seen:.1?}");
+    assert!(seen.corrected > 100 && seen.far[0] < seen.far[1] + 1.0 && seen.low > -1.0, "{seen:?}");
+}
+
 /// A loop that runs at twice the rate of its clock: every other frame has no time.
 #[test]
 fn feet_stand_whichever_block_is_due_in_a_frame_without_time() {

@@ -435,7 +435,7 @@ fn run_block(
                 slots::fade(shared, data, block, &was, due, &mut scratch.seen);
             }
             if let Some(falls) = &falls {
-                slots::correct(shared, data, block, due, falls);
+                slots::correct(shared, block, due, falls);
             }
             block.written = due;
             block.stale &= !due;

@@ -79,8 +79,8 @@ pub(crate) struct BlockFalls {
     falls: [Footfalls; BLOCK],
     /// Lanes that have any.
     pub any: u16,
-    /// Clip seconds from the pose before to the one of now; NaN where that is not known.
-    ways: [f32; BLOCK],
+    /// Where clips are at the pose of now, of lanes whose next pose may follow it.
+    pasts: [Option<Past>; BLOCK],
 }
 
 /// What feet have done since the poses that lanes are shown from. `age`: seconds since the last pose.
@@ -93,11 +93,13 @@ pub(crate) fn footfalls(
     age: &Row,
     clocks: &Clocks,
 ) -> BlockFalls {
-    let mut falls = BlockFalls { falls: [[None; MAX_FEET]; BLOCK], any: 0, ways: [f32::NAN; BLOCK] };
+    let mut falls = BlockFalls { falls: [[None; MAX_FEET]; BLOCK], any: 0, pasts: [None; BLOCK] };
     if !shared.tiers[tier as usize].feet {
         return falls;
     }
-    for lane in lanes_of(due & block.pairs.apart()) {
+    let apart = block.pairs.apart();
+    // Of all lanes, before the first is looked at.
+    for lane in lanes_of(due & apart) {
         let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
         if let Some(token) = &mut block.tokens[lane] {
             let slot = Halves::of(shared.writer.lines(token), skin, false);
@@ -105,22 +107,27 @@ pub(crate) fn footfalls(
             [&slot.previous[0], &slot.newest[0]].into_iter().for_each(prefetch);
         }
     }
-    for lane in lanes_of(due & block.pairs.apart()) {
+    let legs = data.topology.legs();
+    for lane in lanes_of(due & block.pairs.remembering()) {
+        let Some(leading) = footfall::leading(block, lane, &data.masks, legs) else { continue };
+        let rows = &block.clips[leading];
+        let now = Past { clip: rows.clip[lane], time: rows.time.0[lane], way: f32::NAN };
+        falls.pasts[lane] = Some(now);
+        if apart & (1 << lane) == 0 {
+            continue;
+        }
         let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
         let second = block.pairs.second & (1 << lane) != 0;
-        let legs = data.topology.legs();
-        let leading = footfall::leading(block, lane, &data.masks, legs);
         let Some(token) = &mut block.tokens[lane] else { continue };
         let slot = Halves::of(shared.writer.lines(token), skin, second);
         // The last pose is the one before, unless what was shown has taken its place.
         let between = was.factor(lane) < 1.0;
         let last = PoseHeader::read(if between { &slot.newest[0] } else { &slot.previous[0] });
-        let Some(leading) = leading else { continue };
         let Some(past) = corrections::past(slot.corrections, &last) else { continue };
         let past = (past, if between { 1.0 - was.factor(lane) } else { 0.0 });
         let times = (&clocks.slots[leading], shared.frame.dt, age.0[lane]);
         let Some(way) = footfall::way(block, (lane, leading), past, times, &data.library) else { continue };
-        falls.ways[lane] = way;
+        falls.pasts[lane] = Some(Past { way, ..now });
         let found = footfall::since(block, (lane, leading), way, &data.library, legs);
         if found.iter().any(Option::is_some) {
             falls.falls[lane] = found;
@@ -147,10 +154,9 @@ fn ask_for(shared: &Shared<'_>, block: &mut Block, lane: usize, falls: &Footfall
 /// Writes the corrections of new poses, and where clips were at them. Poses are not to be in flight any more.
 pub(crate) fn correct(
     shared: &Shared<'_>,
-    data: &TopologyData,
     block: &mut Block,
     due: u16,
-    BlockFalls { falls, any, ways }: &BlockFalls,
+    BlockFalls { falls, any, pasts }: &BlockFalls,
 ) {
     for lane in lanes_of(*any) {
         ask_for(shared, block, lane, &falls[lane], true);
@@ -158,13 +164,10 @@ pub(crate) fn correct(
     let apart = block.pairs.apart();
     for lane in lanes_of(due & block.pairs.remembering()) {
         let skin = &shared.rigs[usize::from(block.rigs[lane])].skins[usize::from(block.skins[lane])];
-        let leading = footfall::leading(block, lane, &data.masks, data.topology.legs());
-        let past = leading.map(|slot| &block.clips[slot]);
-        let past = past.map(|rows| Past { clip: rows.clip[lane], time: rows.time.0[lane], way: ways[lane] });
         if let Some(token) = &mut block.tokens[lane] {
             let second = block.pairs.second & (1 << lane) != 0;
             let slot = Halves::of(shared.writer.lines(token), skin, second);
-            corrections::remember(slot.corrections, past, shared.time);
+            corrections::remember(slot.corrections, pasts[lane], shared.time);
             if apart & (1 << lane) == 0 {
                 continue;
             }

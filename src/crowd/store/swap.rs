@@ -46,8 +46,15 @@ impl Crowd {
             }
         }
         for at in 0..self.cohorts.len() {
+            if self.cohorts[at].topology != id.topology {
+                continue;
+            }
             for block in 0..self.cohorts[at].blocks.len() {
-                for lane in lanes_of(self.cohorts[at].blocks[block].live) {
+                let rows = &self.cohorts[at].blocks[block];
+                let plays =
+                    |lane: &usize| rows.clips.iter().any(|slot| u32::from(slot.clip[*lane]) == id.index);
+                let players = lanes_of(rows.live).filter(plays).fold(0u16, |lanes, lane| lanes | 1 << lane);
+                for lane in lanes_of(players) {
                     self.forget_past(Place { cohort: at as u16, block: block as u32, lane: lane as u8 });
                 }
             }
