@@ -45,15 +45,16 @@ impl Actor {
     }
 
     /// What arrives at a time: native local rotations, and where the hips are.
-    fn capture(&self, seconds: f32, rotations: &mut [[f32; 4]]) -> [f32; 3] {
+    fn capture<'a>(&self, seconds: f32, rotations: impl Iterator<Item = &'a mut [f32; 4]>) -> [f32; 3] {
         let skeleton = &self.body.character.skeleton;
         let clip = content::clip(ClipKind::Walk, &self.body);
         let locals = clip.sample(skeleton, seconds % clip.duration);
-        for (at, (joint, local)) in skeleton.joints.iter().zip(&locals).enumerate() {
+        for (at, ((joint, local), rotation)) in skeleton.joints.iter().zip(&locals).zip(rotations).enumerate()
+        {
             let own = self.axes[at];
             let above = joint.parent.map_or(DQuat::IDENTITY, |parent| self.axes[usize::from(parent)]);
             let turned: Quat = (above.inverse() * local.rotation.as_dquat() * own).normalize().as_quat();
-            rotations[at] = turned.to_array();
+            *rotation = turned.to_array();
         }
         let models = skeleton.model_matrices(&locals);
         models[usize::from(self.carrier)].w_axis.truncate().to_array()
@@ -87,20 +88,24 @@ fn main() -> Result<(), BuildError> {
     }
 
     let ground = FlatGround::default();
-    // What receivers write to: one place per stream, which frames read as it lies.
+    // What receivers write to, which frames read as it lies.
     let mut poses = StreamBuffer::<[f32; 4]>::new(&vec![actor.axes.len(); followers.len()])?;
+    // Side by side as the crowd has its characters.
+    crowd.arrange_streams(&mut poses)?;
     let mut held = 0;
     for frame in 0..FRAMES {
         for at in 0..followers.len() {
-            if let Some(pose) = poses.pose_mut(StreamId(at as u32)) {
-                *pose.position = actor.capture(frame as f32 * DT + 0.11 * at as f32, pose.rotations);
+            if let Some(mut pose) = poses.pose_mut(StreamId(at as u32)) {
+                let hips = actor.capture(frame as f32 * DT + 0.11 * at as f32, pose.rotations_mut());
+                pose.set_position(hips);
             }
         }
         if frame % 10 == 9 {
             // A packet is lost, another is damaged: these two hold their last pose, nobody else notices.
             poses.clear(StreamId(3));
-            if let Some(pose) = poses.pose_mut(StreamId(7)) {
-                pose.rotations[5] = [f32::NAN; 4];
+            if let Some(rotation) = poses.pose_mut(StreamId(7)).as_mut().and_then(|pose| pose.rotation_mut(5))
+            {
+                *rotation = [f32::NAN; 4];
             }
         }
         crowd.frame(Frame { streams: (&poses).into(), ..Frame::new(DT, &ground) }, &Serial)?;

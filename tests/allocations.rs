@@ -129,9 +129,9 @@ fn run(executor: &dyn Executor) -> u64 {
             .set_stream(handles[(at + 40) % handles.len()], &streams[(at + 40) % handles.len()])
             .expect("stream");
         let ground = FlatGround::default();
-        let pose = buffer.pose_mut(StreamId(0)).expect("a stream");
-        pose.rotations.iter_mut().zip(&poses).for_each(|(to, &from)| *to = SnormQuat::new(from));
-        *pose.position = place;
+        let mut pose = buffer.pose_mut(StreamId(0)).expect("a stream");
+        pose.rotations_mut().zip(&poses).for_each(|(to, &from)| *to = SnormQuat::new(from));
+        pose.set_position(place);
         let streams = match frame % 11 {
             0 => StreamPoses::NONE,
             1..6 => (&slices).into(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
     Crowd, CrowdConfig, FlatGround, Frame, Handle, Rotations, Serial, SnormQuat, Stream, StreamBuffer,
-    StreamId, StreamPose, StreamPoses, StreamReport, StreamRoot, TIERS, TierConfig, Visibility,
-    WorldTransform,
+    StreamId, StreamPose, StreamPoseMut, StreamPoses, StreamReport, StreamRoot, StreamRotation, TIERS,
+    TierConfig, Visibility, WorldTransform,
 };
 use throng::lanes::{Isa, Mode, Simd};
 use throng::retarget::{BindSource, LiveMap, LiveMaps};
@@ -85,11 +85,24 @@ impl Cast {
     }
 }
 
+fn write<'a, Q: StreamRotation>(
+    buffer: &'a mut StreamBuffer<Q>,
+    id: StreamId,
+    rotations: &[Q],
+    position: [f32; 3],
+) -> StreamPoseMut<'a, Q> {
+    let mut pose = buffer.pose_mut(id).expect("a stream");
+    assert_eq!(pose.joints(), rotations.len());
+    pose.set_rotations(rotations);
+    pose.set_position(position);
+    pose
+}
+
 fn small(rotations: &[[f32; 4]]) -> Vec<SnormQuat> {
     rotations.iter().map(|&rotation| SnormQuat::new(rotation)).collect()
 }
 
-/// Slices that begin anywhere, against whole cache lines: alignment, padding and the order of prefetching do not matter.
+/// Slices that begin anywhere, against poses side by side in whichever lanes.
 #[test]
 fn a_buffer_gives_what_slices_give_to_the_bit() {
     const COUNT: usize = 39;
@@ -114,12 +127,9 @@ fn a_buffer_gives_what_slices_give_to_the_bit() {
                     half.clear(id);
                     continue;
                 }
-                let pose = whole.pose_mut(id).expect("a stream");
-                pose.rotations.copy_from_slice(rotations);
-                (*pose.position, *pose.contacts) = (*position, contacts(at).unwrap_or([f32::NAN; 2]));
-                let pose = half.pose_mut(id).expect("a stream");
-                pose.rotations.copy_from_slice(&small(rotations));
-                (*pose.position, *pose.contacts) = (*position, contacts(at).unwrap_or([f32::NAN; 2]));
+                let told = contacts(at).unwrap_or([f32::NAN; 2]);
+                write(&mut whole, id, rotations, *position).set_contacts(told);
+                write(&mut half, id, &small(rotations), *position).set_contacts(told);
             }
             let slices = |packed: bool| -> Vec<StreamPose<'_>> {
                 let one = |(at, (rotations, position)): (usize, &(Vec<[f32; 4]>, [f32; 3]))| {
@@ -141,7 +151,8 @@ fn a_buffer_gives_what_slices_give_to_the_bit() {
             ];
             assert_eq!(reports[0].missing, (0..COUNT).filter(|&at| lost(at)).count() as u32);
             assert_eq!(reports[0].refused, 0);
-            assert!(reports.iter().all(|report| *report == reports[0]));
+            let seen = reports.map(|report| (report.followed, report.missing, report.refused));
+            assert!(seen.iter().all(|&report| report == seen[0]));
             for at in 0..COUNT {
                 assert!(casts[0].bytes(at) == casts[1].bytes(at), "{at} in single precision");
                 assert!(casts[2].bytes(at) == casts[3].bytes(at), "{at} in 16 bits");
@@ -185,9 +196,7 @@ fn strict_16_bits_are_the_same_on_every_instruction_set() {
             let poses = cast.poses(frame);
             let mut buffer = StreamBuffer::<SnormQuat>::new(&cast.joints()).expect("a buffer");
             for (at, (rotations, position)) in poses.iter().enumerate() {
-                let pose = buffer.pose_mut(StreamId(at as u32)).expect("a stream");
-                pose.rotations.copy_from_slice(&small(rotations));
-                *pose.position = *position;
+                write(&mut buffer, StreamId(at as u32), &small(rotations), *position);
             }
             assert_eq!(cast.frame(&buffer).followed, 20);
         }
@@ -208,15 +217,14 @@ fn bad_16_bit_poses_are_contained() {
         let mut buffers = [0; 2].map(|_| StreamBuffer::<SnormQuat>::new(&good.joints()).expect("a buffer"));
         for buffer in &mut buffers {
             for (at, (rotations, position)) in good.poses(0).iter().enumerate() {
-                let pose = buffer.pose_mut(StreamId(at as u32)).expect("a stream");
-                pose.rotations.copy_from_slice(&small(rotations));
-                *pose.position = *position;
+                write(buffer, StreamId(at as u32), &small(rotations), *position);
             }
         }
         let [well, ill] = &mut buffers;
-        ill.pose_mut(StreamId(25)).expect("a stream").position[1] = f32::NAN;
+        ill.pose_mut(StreamId(25)).expect("a stream").set_position([0.0, f32::NAN, 0.0]);
         let mut spoil = |at: u32, joint: usize, rotation: [i16; 4]| {
-            ill.pose_mut(StreamId(at)).expect("a stream").rotations[joint] = SnormQuat(rotation);
+            let mut pose = ill.pose_mut(StreamId(at)).expect("a stream");
+            *pose.rotation_mut(joint).expect("a joint") = SnormQuat(rotation);
         };
         let hips = usize::from(good.maps[0].carrier());
         spoil(3, hips, [0; 4]);
@@ -225,7 +233,8 @@ fn bad_16_bit_poses_are_contained() {
         spoil(20, hips, [0, 0, 0, 32_600]);
         // Half as far off as is allowed.
         spoil(30, hips, [0, 0, 0, 32_730]);
-        well.pose_mut(StreamId(30)).expect("a stream").rotations[hips] = SnormQuat::IDENTITY;
+        let mut pose = well.pose_mut(StreamId(30)).expect("a stream");
+        *pose.rotation_mut(hips).expect("a joint") = SnormQuat::IDENTITY;
         assert_eq!(good.frame(&*well).followed, 32);
         let report = bad.frame(&*ill);
         assert_eq!((report.followed, report.missing, report.refused), (27, 0, 5));
@@ -251,25 +260,102 @@ fn buffers_keep_what_is_written_while_they_grow() {
     for k in 0..3000u32 {
         let id = buffer.add(k as usize % 90).expect("room");
         assert_eq!(id, StreamId(k));
-        assert!(buffer.pose(id).expect("a stream").rotations.is_empty(), "nothing has arrived");
-        let pose = buffer.pose_mut(id).expect("a stream");
-        assert_eq!(pose.rotations.len(), k as usize % 90);
-        assert!(pose.rotations.iter().all(|&rotation| rotation == [0.0, 0.0, 0.0, 1.0]));
-        assert_eq!(pose.rotations.as_ptr() as usize % 64, 0, "a line of its own");
-        *pose.position = [k as f32; 3];
-        pose.rotations.fill([k as f32; 4]);
+        let pose = buffer.pose(id).expect("a stream");
+        assert!(!pose.arrived() && pose.contacts().iter().all(|contact| contact.is_nan()));
+        assert_eq!((pose.joints(), pose.position()), (k as usize % 90, [0.0; 3]));
+        assert!(pose.rotations().all(|rotation| rotation == [0.0, 0.0, 0.0, 1.0]));
+        let mut pose = buffer.pose_mut(id).expect("a stream");
+        assert_eq!((pose.joints(), pose.rotations_mut().len()), (k as usize % 90, k as usize % 90));
+        assert!(pose.rotation_mut(k as usize % 90).is_none());
+        pose.set_position([k as f32; 3]);
+        pose.rotations_mut().for_each(|rotation| *rotation = [k as f32; 4]);
     }
     assert_eq!(buffer.len(), 3000);
     for k in 0..3000u32 {
         let pose = buffer.pose(StreamId(k)).expect("a stream");
-        assert_eq!((pose.rotations.len(), pose.position), (k as usize % 90, [k as f32; 3]));
-        assert!((0..pose.rotations.len()).all(|joint| pose.rotations.get(joint) == Some([k as f32; 4])));
+        assert_eq!((pose.joints(), pose.position()), (k as usize % 90, [k as f32; 3]));
+        assert!(pose.arrived() && pose.rotations().all(|rotation| rotation == [k as f32; 4]));
     }
     buffer.clear(StreamId(7));
-    assert!(buffer.pose(StreamId(7)).expect("a stream").rotations.is_empty());
+    assert!(!buffer.pose(StreamId(7)).expect("a stream").arrived());
     buffer.clear(StreamId(3000));
     assert!(buffer.add(65_536).is_err() && StreamBuffer::<SnormQuat>::new(&[usize::MAX; 2]).is_err());
     assert!(buffer.add(65_535).is_ok());
+}
+
+/// Where poses lie changes nothing but what reading them costs: as they come, turned round, after characters have come,
+/// gone and been packed, with a stream that several follow, one that nobody does and one that is not there.
+#[test]
+fn arranged_or_not_a_buffer_is_the_same() {
+    const COUNT: usize = 75;
+    for isa in Isa::available() {
+        let simd = Simd::new(*isa, Mode::Fast);
+        let mut casts = [0; 3].map(|_| Cast::new(simd, COUNT));
+        for cast in &mut casts {
+            for at in (0..COUNT).filter(|at| at % 7 == 3) {
+                cast.crowd.despawn(cast.handles[at]).expect("alive");
+            }
+            cast.crowd.pack();
+            // Two more follow the stream of the second of the same source and rig, one a stream that there is not.
+            for (at, id) in [(9, 1), (13, 1), (20, 4000)] {
+                let root = StreamRoot::InPose;
+                let stream = Stream { id: StreamId(id), map: Arc::clone(&cast.maps[at]), root };
+                cast.crowd.set_stream(cast.handles[at], &stream).expect("a stream");
+            }
+        }
+        let joints = casts[0].joints();
+        let mut whole = [0; 2].map(|_| StreamBuffer::<[f32; 4]>::new(&joints).expect("a buffer"));
+        let mut half = [0; 2].map(|_| StreamBuffer::<SnormQuat>::new(&joints).expect("a buffer"));
+        let gone = |at: usize| at % 7 == 3;
+        for frame in 0..6 {
+            if frame == 2 {
+                casts[0].crowd.arrange_streams(&mut whole[1]).expect("room");
+                casts[0].crowd.arrange_streams(&mut half[1]).expect("room");
+                for id in (0..COUNT as u32).map(StreamId) {
+                    let [a, b] = [&whole[0], &whole[1]].map(|buffer| buffer.pose(id).expect("a stream"));
+                    assert!(a.rotations().eq(b.rotations()) && a.position() == b.position());
+                    assert_eq!((a.arrived(), a.joints()), (b.arrived(), b.joints()));
+                    let [a, b] = [&half[0], &half[1]].map(|buffer| buffer.pose(id).expect("a stream"));
+                    assert!(
+                        a.rotations().eq(b.rotations())
+                            && a.contacts()[0].is_nan() == b.contacts()[0].is_nan()
+                    );
+                }
+            }
+            let poses = casts[0].poses(frame);
+            for (at, (rotations, position)) in poses.iter().enumerate().filter(|(at, _)| at % 11 != 5) {
+                let (id, small) = (StreamId(at as u32), small(rotations));
+                for k in 0..2 {
+                    write(&mut whole[k], id, rotations, *position);
+                    write(&mut half[k], id, &small, *position);
+                }
+            }
+            let slices: Vec<StreamPose<'_>> = poses
+                .iter()
+                .enumerate()
+                .map(|(at, (rotations, position))| {
+                    let rotations = if at % 11 == 5 { Rotations::default() } else { rotations.into() };
+                    StreamPose { rotations, position: *position, contacts: None }
+                })
+                .collect();
+            let reports = [casts[0].frame(&slices), casts[1].frame(&whole[0]), casts[2].frame(&whole[1])];
+            let seen = reports.map(|report| (report.followed, report.missing, report.refused));
+            assert!(seen.iter().all(|&report| report == seen[0]), "{seen:?}");
+            assert!(reports[0].displaced == 0 && reports[1].displaced > 20);
+            assert!(if frame < 2 { reports[2].displaced > 20 } else { reports[2].displaced == 2 });
+            for at in (0..COUNT).filter(|&at| !gone(at)) {
+                let right = casts[0].bytes(at);
+                assert!(right == casts[1].bytes(at), "{at} as it came, frame {frame}");
+                assert!(right == casts[2].bytes(at), "{at} arranged, frame {frame}");
+            }
+        }
+        let mut casts = casts.into_iter().skip(1);
+        let (mut a, mut b) = (casts.next().expect("a cast"), casts.next().expect("a cast"));
+        assert_eq!(a.frame(&half[0]).followed, b.frame(&half[1]).followed);
+        for at in (0..COUNT).filter(|&at| !gone(at)) {
+            assert!(a.bytes(at) == b.bytes(at), "{at} in 16 bits");
+        }
+    }
 }
 
 /// A place that is right and a hand that is not, in frames in which nobody gets a pose.

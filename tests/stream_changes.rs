@@ -156,9 +156,9 @@ impl Scene {
         let mut buffer =
             StreamBuffer::<SnormQuat>::new(&[self.map.source_joints(); KINDS.len()]).expect("a buffer");
         for (kind, (rotations, position)) in poses.iter().enumerate().filter(|&(kind, _)| self.sent[kind]) {
-            let pose = buffer.pose_mut(StreamId(kind as u32)).expect("a stream");
-            pose.rotations.iter_mut().zip(rotations).for_each(|(to, &from)| *to = SnormQuat::new(from));
-            *pose.position = *position;
+            let mut pose = buffer.pose_mut(StreamId(kind as u32)).expect("a stream");
+            pose.rotations_mut().zip(rotations).for_each(|(to, &from)| *to = SnormQuat::new(from));
+            pose.set_position(*position);
         }
         let streams = if self.packed { (&buffer).into() } else { (&streams).into() };
         let (ground, roots): (&dyn Ground, _) =

@@ -369,7 +369,7 @@ fn run_block(
     }
     pose.estimated = false;
     if due != sampled && until >= Stage::RetargetLive {
-        let blocks = streams::Blocks { now: block, next, due, streamed: streamed & due };
+        let blocks = streams::Blocks { now: block, next, due, streamed: streamed & due, travels: travelling };
         let without = shared.streams.bring_in(simd, &blocks, frame.streams, joints.kept, shared.counts, pose);
         shared.streams.undo(block, without, before.as_ref());
         let held = streams::with_last_pose(&shared.writer, block, without, frame.dt);

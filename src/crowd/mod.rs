@@ -48,7 +48,7 @@ pub use store::{
 #[cfg(feature = "hecs")]
 pub(crate) use store::{LiveReader, RootReader};
 pub use streams::{
-    Rotations, SnormQuat, Stream, StreamBuffer, StreamId, StreamPose, StreamPoseMut, StreamPoses,
-    StreamReport, StreamRoot, StreamRotation,
+    Rotations, SnormQuat, Stream, StreamBuffer, StreamId, StreamPose, StreamPoseMut, StreamPoseRef,
+    StreamPoses, StreamReport, StreamRoot, StreamRotation,
 };
 pub use tier::{TIERS, Tier, TierConfig};

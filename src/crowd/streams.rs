@@ -6,6 +6,7 @@
 
 mod buffer;
 mod leaving;
+mod pass;
 mod place;
 mod poses;
 mod root;
@@ -17,17 +18,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::block::{Block, lanes_of};
-use super::scratch::Scratch;
-use super::stages::live::{NO_TURN, Reach, Streamed, live};
-use crate::lanes::{BLOCK, LineSources, Row, Simd, SlotWriter};
+use super::stages::live::FAR;
+use crate::lanes::{BLOCK, SlotWriter};
 use crate::retarget::LiveMap;
-use crate::retarget::live::LINE_JOINTS;
-use crate::retarget::live_packed::PACKED_JOINTS;
-pub use buffer::{StreamBuffer, StreamPoseMut, StreamRotation};
+pub use buffer::{StreamBuffer, StreamPoseMut, StreamPoseRef, StreamRotation};
 pub(crate) use leaving::Leaving;
 pub(crate) use place::Hips;
-use place::{FAR, Told};
-use poses::{RawPose, RawPoses};
+use poses::RawPose;
 pub use poses::{Rotations, SnormQuat, StreamId, StreamPose, StreamPoses};
 pub(crate) use state::FollowerState;
 pub(crate) use travel::Travel;
@@ -66,6 +63,9 @@ pub struct StreamReport {
     pub missing: u32,
     /// Characters whose pose was refused: a rotation that is none, a position that is not finite or farther than 1e6 m.
     pub refused: u32,
+    /// Characters whose pose lies in a [`StreamBuffer`] elsewhere than in their lane, and costs more to read. Where they are
+    /// many, [`Crowd::arrange_streams`](crate::crowd::Crowd::arrange_streams) puts that right.
+    pub displaced: u32,
 }
 
 /// Counts of a frame, from all jobs.
@@ -74,6 +74,7 @@ pub(crate) struct StreamCounts {
     followed: AtomicU32,
     missing: AtomicU32,
     refused: AtomicU32,
+    displaced: AtomicU32,
 }
 
 impl StreamCounts {
@@ -82,20 +83,47 @@ impl StreamCounts {
             followed: self.followed.load(Relaxed),
             missing: self.missing.load(Relaxed),
             refused: self.refused.load(Relaxed),
+            displaced: self.displaced.load(Relaxed),
+        }
+    }
+
+    fn add(&self, followed: u32, missing: u32, refused: u32, displaced: u32) {
+        self.followed.fetch_add(followed, Relaxed);
+        if missing | refused | displaced != 0 {
+            self.missing.fetch_add(missing, Relaxed);
+            self.refused.fetch_add(refused, Relaxed);
+            self.displaced.fetch_add(displaced, Relaxed);
         }
     }
 }
 
-/// Marks a character without a stream.
-const NOBODY: u32 = u32::MAX;
+/// What a character follows, in as little as a frame looks at for everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    /// Index of the map, or [`Key::NO_MAP`]; the uppermost bit says that the stream moves the root.
+    map_travels: u32,
+    pose: u32,
+}
 
-/// What is known of one character's stream.
+impl Key {
+    const TRAVELS: u32 = 1 << 31;
+    const NO_MAP: u32 = Self::TRAVELS - 1;
+    const NOBODY: Self = Self { map_travels: Self::NO_MAP, pose: 0 };
+
+    #[inline(always)]
+    fn map(self) -> u32 {
+        self.map_travels & !Self::TRAVELS
+    }
+
+    #[inline(always)]
+    fn travels(self) -> bool {
+        self.map_travels & Self::TRAVELS != 0
+    }
+}
+
+/// What else is known of one character's stream.
 #[derive(Debug)]
 struct Cell {
-    /// Index of the map, or [`NOBODY`].
-    map: u32,
-    pose: u32,
-    travels: bool,
     /// It is to give way to something else: see [`Leaving`].
     leaves: bool,
     /// Root of the last pose, where it travels.
@@ -104,8 +132,7 @@ struct Cell {
 
 impl Cell {
     #[allow(clippy::declare_interior_mutable_const, reason = "copied into each new place")]
-    const EMPTY: Self =
-        Self { map: NOBODY, pose: 0, travels: false, leaves: false, root: root::Place::NOWHERE };
+    const EMPTY: Self = Self { leaves: false, root: root::Place::NOWHERE };
 }
 
 /// Whose poses are brought in, and whose come after.
@@ -116,6 +143,8 @@ pub(crate) struct Blocks<'a> {
     /// Lanes that get a pose, and those of them that follow a stream.
     pub due: u16,
     pub streamed: u16,
+    /// Lanes whose stream moves the root.
+    pub travels: u16,
 }
 
 /// A map and how many characters follow streams through it.
@@ -135,7 +164,8 @@ pub(crate) struct StreamTable {
     unused: Vec<u32>,
     /// Maps that lost their last follower, perhaps during a frame, and are let go after it.
     idle: Vec<u32>,
-    /// By character.
+    /// By character, as `cells`.
+    keys: Vec<Key>,
     cells: Vec<Cell>,
     followers: usize,
     leaving: Vec<Leaving>,
@@ -144,20 +174,21 @@ pub(crate) struct StreamTable {
 impl StreamTable {
     pub fn set(&mut self, character: u32, stream: &Stream) {
         // Before the old one is let go, which may be the same.
-        let cell = self.cell_of(stream);
+        let key = self.key_of(stream);
         self.clear(character);
         let at = character as usize;
-        if self.cells.len() <= at {
+        if self.keys.len() <= at {
+            self.keys.resize(at + 1, Key::NOBODY);
             self.cells.resize_with(at + 1, || Cell::EMPTY);
         }
-        self.cells[at] = cell;
+        (self.keys[at], self.cells[at]) = (key, Cell::EMPTY);
         self.followers += 1;
     }
 
     /// One follower more of its map.
-    fn cell_of(&mut self, stream: &Stream) -> Cell {
-        let travels = stream.root == StreamRoot::Travel;
-        Cell { map: self.follow(&stream.map), pose: stream.id.0, travels, ..Cell::EMPTY }
+    fn key_of(&mut self, stream: &Stream) -> Key {
+        let travels = if stream.root == StreamRoot::Travel { Key::TRAVELS } else { 0 };
+        Key { map_travels: self.follow(&stream.map) | travels, pose: stream.id.0 }
     }
 
     /// Place of a map that one character more follows.
@@ -184,12 +215,10 @@ impl StreamTable {
 
     pub fn clear(&mut self, character: u32) {
         self.stay(character);
-        let Some(cell) = self.cells.get_mut(character as usize).filter(|cell| cell.map != NOBODY) else {
-            return;
-        };
-        let at = core::mem::replace(&mut cell.map, NOBODY);
+        let Some(key) = self.key(character) else { return };
+        self.keys[character as usize] = Key::NOBODY;
         self.followers -= 1;
-        self.unfollow(at);
+        self.unfollow(key.map());
         self.let_idle_go();
     }
 
@@ -215,23 +244,23 @@ impl StreamTable {
 
     /// Nobody follows a stream any more.
     pub fn clear_all(&mut self) {
-        for character in 0..self.cells.len() {
+        for character in 0..self.keys.len() {
             self.clear(character as u32);
         }
     }
 
     /// What a character follows, or is about to.
     pub fn get(&self, character: u32) -> Option<Stream> {
-        let cell = match self.next_of(character) {
+        let key = match self.next_of(character) {
             Some(next) => next?,
-            None => self.cell(character)?,
+            None => self.key(character)?,
         };
-        self.stream_of(cell)
+        self.stream_of(key)
     }
 
-    fn stream_of(&self, cell: &Cell) -> Option<Stream> {
-        let root = if cell.travels { StreamRoot::Travel } else { StreamRoot::InPose };
-        Some(Stream { id: StreamId(cell.pose), map: Arc::clone(self.map(cell)?), root })
+    fn stream_of(&self, key: Key) -> Option<Stream> {
+        let root = if key.travels() { StreamRoot::Travel } else { StreamRoot::InPose };
+        Some(Stream { id: StreamId(key.pose), map: Arc::clone(self.map(key)?), root })
     }
 
     /// Registers beyond the joints of a topology that the maps need.
@@ -240,38 +269,42 @@ impl StreamTable {
     }
 
     #[inline]
-    fn map(&self, cell: &Cell) -> Option<&Arc<LiveMap>> {
-        self.maps.get(cell.map as usize)?.as_ref().map(|used| &used.map)
+    fn map(&self, key: Key) -> Option<&Arc<LiveMap>> {
+        self.maps.get(key.map() as usize)?.as_ref().map(|used| &used.map)
     }
 
     #[inline]
-    fn cell(&self, character: u32) -> Option<&Cell> {
-        self.cells.get(character as usize).filter(|cell| cell.map != NOBODY)
+    fn key(&self, character: u32) -> Option<Key> {
+        self.keys.get(character as usize).copied().filter(|key| key.map() != Key::NO_MAP)
+    }
+
+    /// Which stream a character follows.
+    pub fn followed(&self, character: u32) -> Option<StreamId> {
+        self.key(character).map(|key| StreamId(key.pose))
     }
 
     /// True if a character follows one.
     pub fn follows(&self, character: u32) -> bool {
-        self.cell(character).is_some()
+        self.key(character).is_some()
     }
 
     /// Lanes of a block that follow a stream, and those of them that it moves.
     pub fn lanes(&self, block: &Block) -> (u16, u16) {
         let (mut follow, mut travel) = (0u16, 0u16);
         if self.followers > 0 {
-            for lane in lanes_of(block.live) {
-                if let Some(cell) = self.cell(block.characters[lane]) {
-                    follow |= 1 << lane;
-                    travel |= u16::from(cell.travels) << lane;
-                }
+            for lane in 0..BLOCK {
+                let key = self.keys.get(block.characters[lane] as usize).copied().unwrap_or(Key::NOBODY);
+                follow |= u16::from(key.map() != Key::NO_MAP) << lane;
+                travel |= u16::from(key.travels()) << lane;
             }
         }
-        (follow, travel)
+        (follow & block.live, travel & block.live)
     }
 
-    fn pose<'a>(&self, cell: &Cell, poses: StreamPoses<'a>) -> Result<StreamPose<'a>, Refusal> {
-        let map = self.map(cell).ok_or(Refusal::Missing)?;
-        let pose = poses.get(StreamId(cell.pose)).ok_or(Refusal::Missing)?;
-        if pose.rotations.len() != map.source_joints() {
+    fn pose<'a>(&self, key: Key, poses: StreamPoses<'a>) -> Result<RawPose<'a>, Refusal> {
+        let map = self.map(key).ok_or(Refusal::Missing)?;
+        let pose = poses.raw(StreamId(key.pose)).ok_or(Refusal::Missing)?;
+        if pose.joints != map.source_joints() {
             return Err(Refusal::Missing);
         }
         if !pose.position.iter().all(|p| p.abs() < FAR) {
@@ -279,153 +312,6 @@ impl StreamTable {
         }
         Ok(pose)
     }
-
-    /// Brings the poses of lanes that are due in; gives those that have none this frame.
-    pub fn bring_in(
-        &self,
-        simd: Simd,
-        blocks: &Blocks<'_>,
-        poses: StreamPoses<'_>,
-        kept: usize,
-        counts: &StreamCounts,
-        scratch: &mut Scratch,
-    ) -> u16 {
-        match poses {
-            StreamPoses::Slices(poses) => self.bring_in_from(simd, blocks, poses, kept, counts, scratch),
-            StreamPoses::F32(poses) => self.bring_in_from(simd, blocks, poses, kept, counts, scratch),
-            StreamPoses::Snorm16(poses) => self.bring_in_from(simd, blocks, poses, kept, counts, scratch),
-        }
-    }
-
-    fn bring_in_from<'a, P: RawPoses<'a>>(
-        &self,
-        simd: Simd,
-        blocks: &Blocks<'_>,
-        poses: P,
-        kept: usize,
-        counts: &StreamCounts,
-        scratch: &mut Scratch,
-    ) -> u16 {
-        let Blocks { now: block, next, due, streamed: lanes } = *blocks;
-        let (mut missing, mut refused) = (0u16, 0u16);
-        let mut ahead = next.and_then(|next| self.sources(next, poses));
-        scratch.estimated = false;
-        let mut left = lanes;
-        while left != 0 {
-            let first = left.trailing_zeros() as usize;
-            let Some(cell) = self.cell(block.characters[first]) else { break };
-            let (index, Some(map)) = (cell.map, self.map(cell)) else { break };
-            let joints = map.source_joints();
-            let mut runs: [&[f32]; BLOCK] = [&[]; BLOCK];
-            let mut told = Told::NOTHING;
-            let mut kind = None;
-            let mut back = None;
-            let mut own = Row::ZERO;
-            let mut pass = 0u16;
-            for lane in lanes_of(left) {
-                let Some(cell) = self.cell(block.characters[lane]).filter(|cell| cell.map == index) else {
-                    continue;
-                };
-                let Some(pose) = poses.read(StreamId(cell.pose)).filter(|pose| pose.joints == joints) else {
-                    left &= !(1 << lane);
-                    missing |= 1 << lane;
-                    continue;
-                };
-                // Those of the other precision get a pass of their own.
-                if *kind.get_or_insert(pose.packed) != pose.packed {
-                    continue;
-                }
-                left &= !(1 << lane);
-                pass |= 1 << lane;
-                runs[lane] = pose.run;
-                own.0[lane] = 1.0;
-                told.put(lane, pose, cell.travels);
-                if cell.travels {
-                    let back = back.get_or_insert(NO_TURN);
-                    back.iter_mut().zip(cell.root.back()).for_each(|(row, value)| row.0[lane] = value);
-                }
-            }
-            for lane in lanes_of(told.far()) {
-                refused |= 1 << lane;
-                pass &= !(1 << lane);
-                own.0[lane] = 0.0;
-            }
-            // Lanes that are not due may be overwritten, sampled ones not.
-            let reach = if pass == due { Reach::Block } else { Reach::Own };
-            told.place(map, &block.leg, pass, reach, scratch);
-            let packed = kind.unwrap_or(false);
-            // Sources of less than a line are made up to one.
-            let few;
-            if joints < line_joints(packed) {
-                few = runs.map(|run| made_up(run, packed));
-                runs = few.each_ref().map(|line| line.as_slice());
-            }
-            repeat(&mut runs, pass);
-            if pass != 0
-                && let Some(lines) = LineSources::new(&runs)
-            {
-                let streamed =
-                    Streamed { poses: lines, packed, next: ahead.take(), own, back: back.as_ref() };
-                let mut good = Row::ZERO;
-                live(simd, map, &streamed, reach, kept, &mut good, scratch);
-                if good != own {
-                    refused |= lanes_of(pass)
-                        .filter(|&lane| good.0[lane] < 0.5)
-                        .fold(0, |mask, lane| mask | 1 << lane);
-                }
-            }
-        }
-        let without = missing | refused;
-        for lane in lanes_of(without) {
-            scratch.reference_pose(lane, kept);
-        }
-        if without != 0 {
-            counts.missing.fetch_add(missing.count_ones(), Relaxed);
-            counts.refused.fetch_add(refused.count_ones(), Relaxed);
-        }
-        counts.followed.fetch_add((lanes & !without).count_ones(), Relaxed);
-        without
-    }
-
-    /// What a block's lanes will read.
-    #[inline(always)]
-    fn sources<'a, P: RawPoses<'a>>(&self, block: &Block, poses: P) -> Option<LineSources<'a>> {
-        let mut runs: [&[f32]; BLOCK] = [&[]; BLOCK];
-        let mut there = 0u16;
-        for lane in lanes_of(block.live) {
-            if let Some(cell) = self.cell(block.characters[lane]) {
-                let run = poses.run(StreamId(cell.pose));
-                runs[lane] = run;
-                there |= u16::from(!run.is_empty()) << lane;
-            }
-        }
-        repeat(&mut runs, there);
-        LineSources::new(&runs)
-    }
-}
-
-/// Fills lanes without a run with that of another.
-#[inline]
-fn repeat(runs: &mut [&[f32]; BLOCK], there: u16) {
-    if there != 0 && there != u16::MAX {
-        let some = runs[there.trailing_zeros() as usize];
-        lanes_of(!there).for_each(|lane| runs[lane] = some);
-    }
-}
-
-fn line_joints(packed: bool) -> usize {
-    if packed { PACKED_JOINTS } else { LINE_JOINTS }
-}
-
-/// A line of a shorter run, identities at its end.
-fn made_up(run: &[f32], packed: bool) -> [f32; BLOCK] {
-    let mut line: [f32; BLOCK] = if packed {
-        bytemuck::cast([SnormQuat::IDENTITY; PACKED_JOINTS])
-    } else {
-        bytemuck::cast([[0.0f32, 0.0, 0.0, 1.0]; LINE_JOINTS])
-    };
-    line.iter_mut().zip(run).for_each(|(to, from)| *to = *from);
-    line
 }
 
 /// Why a character has no pose this frame.

@@ -38,7 +38,7 @@ pub use math::{Quat, Vec3, exp_neg, lerp, sin_cos_small};
 pub(crate) use pages::{prefer_large_pages, put_into_large_pages};
 pub(crate) use portable::Portable;
 pub use slots::{Line, LineTargets, SlotBuffer, SlotToken, SlotWriter, fill_lines};
-pub(crate) use sources::LineSources;
+pub(crate) use sources::{LineSources, prefetch_rows};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Ymm, Zmm};
 
@@ -55,6 +55,20 @@ impl Row {
     pub const ZERO: Self = Self([0.0; BLOCK]);
     /// All one.
     pub const ONE: Self = Self([1.0; BLOCK]);
+
+    /// 1 for lanes whose bit is set.
+    pub fn of_bits(lanes: u16) -> Self {
+        let mut row = Self::ZERO;
+        for (lane, value) in row.0.iter_mut().enumerate() {
+            *value = if lanes & (1 << lane) == 0 { 0.0 } else { 1.0 };
+        }
+        row
+    }
+
+    /// The same bits.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        bytemuck::bytes_of(self) == bytemuck::bytes_of(other)
+    }
 
     /// The same value in every lane.
     pub const fn splat(x: f32) -> Self {
@@ -203,6 +217,10 @@ pub trait Lanes:
     fn columns(lines: &[&[f32; BLOCK]; BLOCK], at: usize) -> [Self; BLOCK];
     /// Four of [`columns`](Self::columns): those of values `4 quad..4 quad + 4`.
     fn quad(lines: &[&[f32; BLOCK]; BLOCK], quad: usize, at: usize) -> [Self; 4];
+    /// Values of lanes `at..at + N` out of rows in which each lane has four side by side, in the order of [`place_of_4`].
+    fn split_4(rows: &[Row; 4], at: usize) -> [Self; 4];
+    /// The same for two words a lane, in the order of [`place_of_2`]; bits are not looked at.
+    fn split_2(rows: &[Row; 2], at: usize) -> [Self; 2];
     /// Line `line` of destinations `at..at + N`, value `r` of each out of `rows[r]`; `stream` writes around the cache.
     fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, at: usize, line: usize, stream: bool);
     /// Mixes group `group` of all pairs of one character: `sum of left * w0 + right * w1`, exact, as 32-bit
@@ -229,6 +247,31 @@ pub trait Lanes:
     fn clamp(self, low: Self, high: Self) -> Self {
         self.max(low).min(high)
     }
+}
+
+/// Where a lane's four values are among the sixteen fours of four rows: such that turning them into one row per value moves
+/// nothing between the quarters of a register.
+///
+/// ```text
+/// row 0 | lane 0 x y z w | lane 4 | lane 8  | lane 12 |      -> x of lanes 0 1 2 3 | 4 5 6 7 | ...
+/// row 1 | lane 1         | lane 5 | lane 9  | lane 13 |
+/// row 2 | lane 2         | lane 6 | lane 10 | lane 14 |
+/// row 3 | lane 3         | lane 7 | lane 11 | lane 15 |
+/// ```
+#[inline(always)]
+pub(crate) const fn place_of_4(lane: usize) -> usize {
+    4 * (lane % 4) + lane / 4
+}
+
+/// Where a lane's two words are among the sixteen pairs of two rows.
+///
+/// ```text
+/// row 0 | lane 0, 1 | lane 4, 5 | lane 8, 9   | lane 12, 13 |      -> first of lanes 0 1 2 3 | 4 5 6 7 | ...
+/// row 1 | lane 2, 3 | lane 6, 7 | lane 10, 11 | lane 14, 15 |
+/// ```
+#[inline(always)]
+pub(crate) const fn place_of_2(lane: usize) -> usize {
+    8 * (lane % 4 / 2) + 2 * (lane / 4) + lane % 2
 }
 
 /// Asks for the cache line of `value` ahead of its use.

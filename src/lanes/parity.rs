@@ -1,6 +1,9 @@
 //! Every operation on every instruction set in every mode against plain `f32`.
 
-use super::{BLOCK, GROUP, Isa, KeyGroup, KeyPair, Lanes, Mode, Row, Simd, exp_neg, per_isa, sin_cos_small};
+use super::{
+    BLOCK, GROUP, Isa, KeyGroup, KeyPair, Lanes, Mode, Row, Simd, exp_neg, per_isa, place_of_2, place_of_4,
+    sin_cos_small,
+};
 
 const OPS: usize = 19;
 
@@ -296,6 +299,43 @@ fn products_of_integers_are_exact_and_wrap() {
                     sum.wrapping_add(product(0)).wrapping_add(product(1))
                 });
                 assert_eq!(out.0[lane], right as f32, "{simd:?}");
+            }
+        }
+    }
+}
+
+per_isa! {
+    fn split(fours: &[Row; 4], twos: &[Row; 2], out: &mut [Row; 6]) = split_kernel;
+}
+
+#[inline(always)]
+fn split_kernel<L: Lanes>(fours: &[Row; 4], twos: &[Row; 2], out: &mut [Row; 6]) {
+    for at in (0..BLOCK).step_by(L::N) {
+        for (k, value) in L::split_4(fours, at).into_iter().enumerate() {
+            value.store(&mut out[k], at);
+        }
+        for (k, value) in L::split_2(twos, at).into_iter().enumerate() {
+            value.store(&mut out[4 + k], at);
+        }
+    }
+}
+
+/// Each lane's values are where it wrote them, and no two lanes have the same place.
+#[test]
+fn what_lanes_hold_side_by_side_is_split() {
+    let (mut fours, mut twos) = ([[f32::NAN; 4]; BLOCK], [[f32::NAN; 2]; BLOCK]);
+    for lane in 0..BLOCK {
+        fours[place_of_4(lane)] = core::array::from_fn(|k| (10 * lane + k) as f32);
+        twos[place_of_2(lane)] = core::array::from_fn(|k| (10 * lane + k) as f32 + 0.5);
+    }
+    let (fours, twos): ([Row; 4], [Row; 2]) = (bytemuck::cast(fours), bytemuck::cast(twos));
+    for (simd, _) in all() {
+        let mut out = [Row::ZERO; 6];
+        split(simd, &fours, &twos, &mut out);
+        for lane in 0..BLOCK {
+            for k in 0..6 {
+                let right = if k < 4 { (10 * lane + k) as f32 } else { (10 * lane + k - 4) as f32 + 0.5 };
+                assert_eq!(out[k].0[lane], right, "{simd:?}, lane {lane}, value {k}");
             }
         }
     }

@@ -209,6 +209,16 @@ impl Lanes for Portable {
         [Self(a), Self(b), Self(c), Self(d)]
     }
     #[inline(always)]
+    fn split_4(rows: &[Row; 4], at: usize) -> [Self; 4] {
+        f32x4::transpose([four(&rows[0], at), four(&rows[1], at), four(&rows[2], at), four(&rows[3], at)])
+            .map(Self)
+    }
+    #[inline(always)]
+    fn split_2(rows: &[Row; 2], at: usize) -> [Self; 2] {
+        let [a, b] = [&rows[0].0[at..at + 4], &rows[1].0[at..at + 4]];
+        [Self(f32x4::new([a[0], a[2], b[0], b[2]])), Self(f32x4::new([a[1], a[3], b[1], b[3]]))]
+    }
+    #[inline(always)]
     fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, at: usize, line: usize, stream: bool) {
         let mut lines = [Line::ZERO; 4];
         for r in 0..4 {

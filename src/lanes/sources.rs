@@ -3,7 +3,7 @@
 
 use core::marker::PhantomData;
 
-use super::BLOCK;
+use super::{BLOCK, Row};
 
 /// Sixteen runs of at least one line of sixteen words: `f32`, or bits of narrower values. The mirror image of
 /// [`LineTargets`](super::LineTargets).
@@ -57,29 +57,37 @@ impl<'a> LineSources<'a> {
     pub fn prefetch(&self, part: usize, parts: usize) {
         if part == 0 {
             for base in &self.bases {
-                self.ask(base, 0);
-                self.ask(base, self.words - 1);
+                ask(*base);
+                ask(base.wrapping_add(self.words - 1));
             }
         }
         let (first, end) = ((part * BLOCK).div_ceil(parts), ((part + 1) * BLOCK).div_ceil(parts));
         for base in &self.bases[first.min(BLOCK)..end.min(BLOCK)] {
             for word in (0..self.words).step_by(BLOCK) {
-                self.ask(base, word);
+                ask(base.wrapping_add(word));
             }
         }
     }
+}
 
-    /// For the line of a word.
-    #[inline(always)]
-    fn ask(&self, base: &*const f32, word: usize) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch reads nothing that the program could observe, wherever it points to, and SSE is part of
-        // x86-64.
-        unsafe {
-            use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T1>(base.wrapping_add(word).cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (base, word);
+/// Asks for rows that will be read, into the second-level cache.
+#[inline(always)]
+pub(crate) fn prefetch_rows(rows: &[Row]) {
+    for row in rows {
+        ask(core::ptr::from_ref(row).cast());
     }
+}
+
+/// For the line of a word.
+#[inline(always)]
+fn ask(word: *const f32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing that the program could observe, wherever it points to, and SSE is part of
+    // x86-64.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(word.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
 }

@@ -184,6 +184,26 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
         let [a, b, c, d] = transpose8x4(lines, at, 4 * quad);
         [Self(a), Self(b), Self(c), Self(d)]
     }
+    #[inline(always)]
+    fn split_4(rows: &[Row; 4], at: usize) -> [Self; 4] {
+        unsafe {
+            let [a, b] = [Self::load(&rows[0], at).0, Self::load(&rows[1], at).0];
+            let [d, e] = [Self::load(&rows[2], at).0, Self::load(&rows[3], at).0];
+            let (t0, t1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+            let (t2, t3) = (_mm256_unpacklo_ps(d, e), _mm256_unpackhi_ps(d, e));
+            [
+                Self(_mm256_shuffle_ps::<0x44>(t0, t2)),
+                Self(_mm256_shuffle_ps::<0xee>(t0, t2)),
+                Self(_mm256_shuffle_ps::<0x44>(t1, t3)),
+                Self(_mm256_shuffle_ps::<0xee>(t1, t3)),
+            ]
+        }
+    }
+    #[inline(always)]
+    fn split_2(rows: &[Row; 2], at: usize) -> [Self; 2] {
+        let [a, b] = [Self::load(&rows[0], at).0, Self::load(&rows[1], at).0];
+        unsafe { [Self(_mm256_shuffle_ps::<0x88>(a, b)), Self(_mm256_shuffle_ps::<0xdd>(a, b))] }
+    }
     /// By way of memory, whose loads put halves together: see [`transpose8`].
     #[inline(always)]
     fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, at: usize, line: usize, stream: bool) {
@@ -349,6 +369,22 @@ impl<const FUSED: bool> Lanes for Zmm<FUSED> {
     fn quad(lines: &[&[f32; BLOCK]; BLOCK], quad: usize, at: usize) -> [Self; 4] {
         let columns = Self::columns(lines, at);
         [columns[4 * quad], columns[4 * quad + 1], columns[4 * quad + 2], columns[4 * quad + 3]]
+    }
+    #[inline(always)]
+    fn split_4(rows: &[Row; 4], at: usize) -> [Self; 4] {
+        let [a, b, d, e] = [
+            Self::load(&rows[0], at).0,
+            Self::load(&rows[1], at).0,
+            Self::load(&rows[2], at).0,
+            Self::load(&rows[3], at).0,
+        ];
+        let [a, b, d, e] = quarters_of(a, b, d, e);
+        [Self(a), Self(b), Self(d), Self(e)]
+    }
+    #[inline(always)]
+    fn split_2(rows: &[Row; 2], at: usize) -> [Self; 2] {
+        let [a, b] = [Self::load(&rows[0], at).0, Self::load(&rows[1], at).0];
+        unsafe { [Self(_mm512_shuffle_ps::<0x88>(a, b)), Self(_mm512_shuffle_ps::<0xdd>(a, b))] }
     }
     #[inline(always)]
     fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, _at: usize, line: usize, stream: bool) {

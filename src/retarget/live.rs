@@ -15,7 +15,7 @@ use glam::DQuat;
 
 use super::bind::BindSource;
 use super::chains::{Source, sources};
-use super::live_packed::{PACKED_JOINTS, PackedLine};
+use super::live_packed::{PACKED_JOINTS, PackedLine, PackedMatrix};
 use super::live_path::{Factor, Tree, Value};
 use crate::error::BuildError;
 use crate::rig::{Rig, Role, Topology, carrier, leg_length};
@@ -67,6 +67,56 @@ pub(crate) struct InputLine {
     pub basis: Basis,
 }
 
+/// One needed joint of the source with what turns its native rotation into a local delta.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Single<M> {
+    pub joint: u32,
+    pub input: Input,
+    pub matrix: M,
+}
+
+/// Needed joints one by one, by how plainly their basis can be told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Singles {
+    pub same: Vec<Single<()>>,
+    pub turn: Vec<Single<[[f32; 3]; 3]>>,
+    pub general: Vec<Single<[[f32; 4]; 4]>>,
+    /// Those of `turn` and `general` in 16 bits, and the others.
+    pub packed_same: Vec<Single<()>>,
+    pub packed: Vec<Single<PackedMatrix>>,
+}
+
+impl Singles {
+    fn of(lines: &[InputLine], packed: &[PackedLine]) -> Self {
+        let mut singles = Self::default();
+        for line in lines {
+            for (k, input) in needed(&line.inputs) {
+                let joint = line.first + k as u32;
+                match &line.basis {
+                    Basis::Same => singles.same.push(Single { joint, input, matrix: () }),
+                    Basis::Turn(m) => singles.turn.push(Single { joint, input, matrix: m[k] }),
+                    Basis::General(m) => singles.general.push(Single { joint, input, matrix: m[k] }),
+                }
+            }
+        }
+        for line in packed {
+            for (k, input) in needed(&line.inputs) {
+                let joint = line.first + k as u32;
+                if line.same {
+                    singles.packed_same.push(Single { joint, input, matrix: () });
+                } else {
+                    singles.packed.push(Single { joint, input, matrix: line.matrices[k] });
+                }
+            }
+        }
+        singles
+    }
+}
+
+fn needed(inputs: &[Input]) -> impl Iterator<Item = (usize, Input)> {
+    inputs.iter().copied().enumerate().filter(|(_, input)| input.register != Input::NOBODY)
+}
+
 /// A register, or its inverse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Operand {
@@ -102,6 +152,8 @@ pub struct LiveMap {
     pub(crate) lines: Vec<InputLine>,
     /// The same joints, as lines of 16-bit rotations have them.
     pub(crate) packed: Vec<PackedLine>,
+    /// The same joints for poses side by side.
+    pub(crate) singles: Singles,
     pub(crate) steps: Vec<Step>,
     /// Joints of the target that stay at their reference.
     pub(crate) still: Vec<u16>,
@@ -155,8 +207,10 @@ impl LiveMap {
             }));
             InputLine { first, inputs, basis }
         });
+        let lines: Vec<_> = lines.collect();
         let packed = compiler.lines::<PACKED_JOINTS>();
-        let packed = packed.into_iter().map(|(first, inputs)| PackedLine::new(first, inputs, turns));
+        let packed: Vec<_> =
+            packed.into_iter().map(|(first, inputs)| PackedLine::new(first, inputs, turns)).collect();
         let which = |wanted: fn(&Product) -> bool| -> Vec<u16> {
             (0..products.len() as u16).filter(|&target| wanted(&products[usize::from(target)])).collect()
         };
@@ -179,8 +233,9 @@ impl LiveMap {
             topology: topology.clone(),
             joints: count,
             carrier,
-            lines: lines.collect(),
-            packed: packed.collect(),
+            singles: Singles::of(&lines, &packed),
+            lines,
+            packed,
             still,
             rooted,
             temporaries: compiler.temporaries,

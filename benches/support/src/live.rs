@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
-    Frame, SnormQuat, Stage, Stream, StreamBuffer, StreamId, StreamPose, StreamPoses, StreamRoot,
+    Crowd, Frame, SnormQuat, Stage, Stream, StreamBuffer, StreamId, StreamPose, StreamPoses, StreamRoot,
     StreamRotation,
 };
 use throng::error::BuildError;
@@ -153,8 +153,8 @@ pub fn measure(
                     poses(set).flat_map(|(source, phase)| source.poses[phase].iter().copied()).collect();
                 arrays.push(array);
             }
-            Held::Buffer => wholes.push(filled(&joints, poses(set), |value| value)?),
-            Held::Snorm16 => halves.push(filled(&joints, poses(set), SnormQuat::new)?),
+            Held::Buffer => wholes.push(filled(&scene.scene.crowd, &joints, poses(set), |value| value)?),
+            Held::Snorm16 => halves.push(filled(&scene.scene.crowd, &joints, poses(set), SnormQuat::new)?),
         }
     }
     let slices: Vec<Vec<StreamPose<'_>>> = arrays
@@ -208,20 +208,22 @@ pub fn measure(
     })
 }
 
-/// A buffer of these poses.
+/// A buffer of these poses, arranged for a crowd.
 fn filled<'a, Q: StreamRotation>(
+    crowd: &Crowd,
     joints: &[usize],
     poses: impl Iterator<Item = (&'a Source, usize)>,
     rotation: impl Fn([f32; 4]) -> Q,
 ) -> Result<StreamBuffer<Q>, BuildError> {
     let mut buffer = StreamBuffer::new(joints)?;
     for (at, (source, phase)) in poses.enumerate() {
-        if let Some(pose) = buffer.pose_mut(StreamId(at as u32)) {
-            let rotations = pose.rotations.iter_mut().zip(&source.poses[phase]);
+        if let Some(mut pose) = buffer.pose_mut(StreamId(at as u32)) {
+            let rotations = pose.rotations_mut().zip(&source.poses[phase]);
             rotations.for_each(|(to, &from)| *to = rotation(from));
-            *pose.position = source.places[phase];
+            pose.set_position(source.places[phase]);
         }
     }
+    crowd.arrange_streams(&mut buffer)?;
     Ok(buffer)
 }
 

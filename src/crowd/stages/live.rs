@@ -2,9 +2,11 @@
 //! have more or less of.
 //!
 //! ```text
-//! stream of a lane   | joint 0 x y z w | joint 1 | joint 2 | joint 3 | joint 4 | ...      a line is four joints
-//! 16 lines           -> transpose -> 4 joints x (x y z w) rows -> basis -> register of the joint
-//! steps              register x register -> register
+//! slices, each anywhere    | joint 0 x y z w | joint 1 | joint 2 | joint 3 | joint 4 | ...      a line is four joints
+//! 16 lines                 -> transpose -> 4 joints x (x y z w) rows -> basis -> register of the joint
+//! a buffer, 16 beside      | joint 0 of 16 lanes | joint 1 of 16 lanes | ...                    four rows are a joint
+//! 4 rows                   -> split -> (x y z w) rows -> basis -> register of the joint
+//! steps                    register x register -> register
 //! ```
 //!
 //! 16-bit rotations are multiplied as they are: two 32-bit words a joint, a line is eight joints, the matrices are integers,
@@ -12,32 +14,21 @@
 //!
 //! Lanes whose sources differ are brought in by one pass per map, each writing its own lanes only.
 
+mod native;
 mod packed;
+mod told;
+mod whole;
 
 use crate::crowd::scratch::Scratch;
-use crate::lanes::{BLOCK, Lanes, LineSources, Quat, Row, per_isa};
-use crate::retarget::live::{Basis, Input, InputLine, LINE_JOINTS, LiveMap, Operand, POWER_TERMS, Step};
+use crate::lanes::{BLOCK, Lanes, Quat, Row, per_isa};
+use crate::retarget::live::{Input, LiveMap, Operand, POWER_TERMS, Step};
+pub(crate) use native::{Beside, Moved, Native, Streamed, Travels};
 
 /// What the squared length of a rotation may be off 1.
 pub(crate) const LOOSE: f32 = 5e-3;
 
-/// What it may be off and count as 1, over all rotations of a lane, as the root of the sum of squares: some roundings each.
-const EXACT: f32 = 8e-6;
-
-/// Native rotations of the lanes of one pass.
-#[derive(Clone, Copy)]
-pub(crate) struct Streamed<'a> {
-    /// Of every lane; lanes that are not of this pass repeat another's.
-    pub poses: LineSources<'a>,
-    /// They are 16-bit.
-    pub packed: bool,
-    /// Those of the next block, where it is of the same kind: asked for while this one is computed.
-    pub next: Option<LineSources<'a>>,
-    /// 1 for lanes of this pass.
-    pub own: Row,
-    /// Inverse of the headings that are taken out of the poses, where there are any.
-    pub back: Option<&'a [Row; 4]>,
-}
+/// Farther than that single precision is no help to anyone, metres.
+pub(crate) const FAR: f32 = 1e6;
 
 /// Which lanes a pass may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +40,8 @@ pub(crate) enum Reach {
 }
 
 per_isa! {
-    /// Fills `scratch.rotations` up to `joints` for the lanes of `streamed`, and clears in `good` those that hold a
-    /// rotation which is none: they are left at the reference pose.
+    /// Fills rotations up to `joints`, pelvis and contacts of `scratch` for the lanes of `streamed`. Sets `good` for those
+    /// whose position and rotations are some; the others' rotations are left at the reference pose.
     pub(crate) fn live(map: &LiveMap, streamed: &Streamed<'_>, reach: Reach, joints: usize, good: &mut Row, scratch: &mut Scratch) = live_kernel;
 }
 
@@ -63,12 +54,12 @@ fn live_kernel<L: Lanes>(
     good: &mut Row,
     scratch: &mut Scratch,
 ) {
+    told::place::<L>(map, streamed, reach, good, scratch);
     let registers = &mut scratch.rotations[..map.topology().len() + map.temporaries];
-    *good = streamed.own;
     if streamed.packed {
         packed::bring_all_in::<L>(map, streamed, reach, joints, good, registers);
     } else {
-        whole::<L>(map, streamed, reach, joints, good, registers);
+        whole::bring_all_in::<L>(map, streamed, reach, joints, good, registers);
     }
     for step in &map.steps {
         match *step {
@@ -99,8 +90,8 @@ fn live_kernel<L: Lanes>(
             }
         }
     }
-    let rooted = if streamed.back.is_some() { map.rooted.as_slice() } else { &[] };
-    let back = streamed.back.unwrap_or(&NO_TURN);
+    let rooted = if streamed.travels.is_some() { map.rooted.as_slice() } else { &[] };
+    let back = streamed.travels.map_or(&NO_TURN, |travels| travels.back);
     for &joint in rooted {
         for at in (0..BLOCK).step_by(L::N) {
             let q = Quat::<L>::load(back, at).times(Quat::load(&registers[usize::from(joint)], at));
@@ -108,7 +99,7 @@ fn live_kernel<L: Lanes>(
         }
     }
     // What is not finite must not stay: nothing later looks.
-    if *good != streamed.own {
+    if !good.same(&streamed.own) {
         for rows in &mut registers[..joints] {
             for at in (0..BLOCK).step_by(L::N) {
                 let own = L::splat(0.5).lt(L::load(&streamed.own, at));
@@ -116,47 +107,6 @@ fn live_kernel<L: Lanes>(
                 Quat::select(bad, Quat::<L>::identity(), Quat::load(rows, at)).store(rows, at);
             }
         }
-    }
-}
-
-/// All inputs in single precision.
-#[inline(always)]
-fn whole<L: Lanes>(
-    map: &LiveMap,
-    streamed: &Streamed<'_>,
-    reach: Reach,
-    joints: usize,
-    good: &mut Row,
-    registers: &mut [[Row; 4]],
-) {
-    let mut exact = Row::ZERO;
-    for at in (0..BLOCK).step_by(L::N) {
-        let pass = Pass { streamed, reach, joints, at };
-        let mut off = L::zero();
-        for (part, line) in map.lines.iter().enumerate() {
-            if let (Some(next), 0) = (&streamed.next, at) {
-                next.prefetch(part, map.lines.len());
-            }
-            let lines = streamed.poses.lines(4 * line.first as usize);
-            if L::N < BLOCK {
-                // Few registers: joint by joint.
-                for k in 0..LINE_JOINTS {
-                    let [x, y, z, w] = L::quad(&lines, k, at);
-                    off = bring_in(line, k, Quat::new(x, y, z, w), pass, off, registers);
-                }
-                continue;
-            }
-            let c = L::columns(&lines, at);
-            for k in 0..LINE_JOINTS {
-                let native = Quat::new(c[4 * k], c[4 * k + 1], c[4 * k + 2], c[4 * k + 3]);
-                off = bring_in(line, k, native, pass, off, registers);
-            }
-        }
-        // NaN is not below anything.
-        L::select(off.lt(L::splat(EXACT * EXACT)), L::one(), L::zero()).store(&mut exact, at);
-    }
-    if exact != Row::ONE {
-        tidy::<L>(map, streamed, &exact, joints, good, registers);
     }
 }
 
@@ -172,95 +122,37 @@ struct Pass<'a> {
     at: usize,
 }
 
+/// Most parts of a block: of four lanes each.
+const MOST: usize = BLOCK / 4;
+
 /// True if nobody needs it.
 #[inline(always)]
 pub(crate) fn idle(input: &Input, joints: usize) -> bool {
     input.register == Input::NOBODY || input.register as usize >= joints && !input.shared
 }
 
-/// Writes the local delta of one joint, on the side of the reference pose; adds the square of what its own square is off 1
-/// to `off`.
-#[inline(always)]
-fn bring_in<L: Lanes>(
-    line: &InputLine,
-    k: usize,
-    native: Quat<L>,
-    pass: Pass<'_>,
-    off: L,
-    registers: &mut [[Row; 4]],
-) -> L {
-    let input = &line.inputs[k];
-    if idle(input, pass.joints) {
-        return off;
-    }
-    let q = match &line.basis {
-        Basis::Same => native,
-        Basis::Turn(m) => turned(&m[k], native),
-        Basis::General(m) => mapped(&m[k], native),
-    };
-    let own = q.w.mul_add(q.w, L::zero() - L::one());
-    let own = q.x.mul_add(q.x, q.y.mul_add(q.y, q.z.mul_add(q.z, own)));
-    let q = Quat::new(q.x.flip(q.w), q.y.flip(q.w), q.z.flip(q.w), q.w.abs());
-    put(q, registers, input.register as usize, pass);
-    own.mul_add(own, off)
-}
-
-/// Second look at lanes with rotations that are not of unit length: those which nearly are become it, the lanes of
-/// others are no longer good. Lanes that were exact keep their bits, whatever their neighbours are.
-#[inline(always)]
-fn tidy<L: Lanes>(
-    map: &LiveMap,
-    streamed: &Streamed<'_>,
-    exact: &Row,
-    joints: usize,
-    good: &mut Row,
-    registers: &mut [[Row; 4]],
-) {
-    for input in map.lines.iter().flat_map(|line| &line.inputs) {
-        if idle(input, joints) {
-            continue;
-        }
-        let rows = &mut registers[input.register as usize];
-        for at in (0..BLOCK).step_by(L::N) {
-            let q = Quat::<L>::load(rows, at);
-            let off = q.norm_squared() - L::one();
-            let fine = off.abs().lt(L::splat(LOOSE));
-            L::select(fine, L::load(good, at), L::zero()).store(good, at);
-            let own = L::splat(0.5).lt(L::load(&streamed.own, at));
-            let loose = L::and(L::and(own, fine), L::load(exact, at).lt(L::splat(0.5)));
-            // 1 / sqrt(1 + off), to 4e-8.
-            let unit = off.mul_add(off.mul_add(L::splat(0.375), L::splat(-0.5)), L::one());
-            q.scale(L::select(loose, unit, L::one())).store(rows, at);
-        }
-    }
-}
-
-#[inline(always)]
-fn turned<L: Lanes>(m: &[[f32; 3]; 3], q: Quat<L>) -> Quat<L> {
-    Quat::new(dot3(&m[0], q), dot3(&m[1], q), dot3(&m[2], q), q.w)
-}
-
-#[inline(always)]
-fn mapped<L: Lanes>(m: &[[f32; 4]; 4], q: Quat<L>) -> Quat<L> {
-    Quat::new(dot4(&m[0], q), dot4(&m[1], q), dot4(&m[2], q), dot4(&m[3], q))
-}
-
-/// One after the other: what waits for itself is done while other rows are.
-#[inline(always)]
-fn dot3<L: Lanes>(m: &[f32; 3], q: Quat<L>) -> L {
-    q.z.mul_add(L::splat(m[2]), q.y.mul_add(L::splat(m[1]), q.x * L::splat(m[0])))
-}
-
-#[inline(always)]
-fn dot4<L: Lanes>(m: &[f32; 4], q: Quat<L>) -> L {
-    let three = q.z.mul_add(L::splat(m[2]), q.y.mul_add(L::splat(m[1]), q.x * L::splat(m[0])));
-    q.w.mul_add(L::splat(m[3]), three)
-}
-
 #[inline(always)]
 fn operand<L: Lanes>(registers: &[[Row; 4]], operand: Operand, at: usize) -> Quat<L> {
     let q = Quat::load(&registers[operand.register as usize], at);
     if operand.inverse { q.conjugate() } else { q }
+}
+
+impl Pass<'_> {
+    /// All joints, of all lanes.
+    #[inline(always)]
+    fn writes_all(&self, map: &LiveMap) -> bool {
+        self.reach == Reach::Block && self.joints >= map.topology().len()
+    }
+}
+
+/// Writes to all lanes, or as [`put`] does.
+#[inline(always)]
+fn write<L: Lanes, const ALL: bool>(q: Quat<L>, registers: &mut [[Row; 4]], register: usize, pass: Pass<'_>) {
+    if ALL {
+        q.store(&mut registers[register], pass.at);
+    } else {
+        put(q, registers, register, pass);
+    }
 }
 
 /// Temporaries are nobody's; joints belong to lanes.
@@ -313,7 +205,7 @@ mod tests {
     use crate::clip::{Curve, Interpolation, JointTracks, RawClip, RootSource};
     use crate::content::{self, BodyPlan, BuiltIn, RigKind};
     use crate::crowd::SnormQuat;
-    use crate::lanes::{Isa, Mode, Simd};
+    use crate::lanes::{Isa, LineSources, Mode, Simd};
     use crate::retarget::{BindSource, motion_keys};
     use crate::rig::{JointKey, ReferencePose, Rig, Role};
 
@@ -420,8 +312,11 @@ mod tests {
         packed: bool,
         right: &[Vec<DQuat>],
     ) -> Vec<(usize, usize, f64)> {
-        let poses = LineSources::new(runs).expect("a line");
-        let streamed = Streamed { poses, packed, next: None, own: Row::ONE, back: None };
+        let now = LineSources::new(runs).expect("a line");
+        let poses = Native::Lines { now: &now, next: None };
+        let (position, contacts) = (&[Row::ZERO; 3], &[Row::ZERO; 2]);
+        let (leg, own) = (&Row::ONE, Row::ONE);
+        let streamed = Streamed { poses, packed, position, contacts, leg, own, travels: None };
         let mut all = Vec::new();
         for &isa in Isa::available() {
             let mut scratch = scratch(map);

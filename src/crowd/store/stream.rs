@@ -6,8 +6,9 @@ use super::playback::check_seconds;
 use super::transitions::{Remembered, Velocity};
 use super::{Crowd, Handle, Place, Play, TransitionKind};
 use crate::crowd::MAX_CLIPS;
+use crate::crowd::block::Block;
 use crate::crowd::frame::Frame;
-use crate::crowd::streams::{Stream, StreamReport};
+use crate::crowd::streams::{Stream, StreamBuffer, StreamReport, StreamRotation};
 use crate::error::BuildError;
 use crate::rig::{MAX_FEET, NO_PARENT};
 
@@ -245,6 +246,21 @@ impl Crowd {
     pub fn stream(&self, handle: Handle) -> Result<Option<Stream>, BuildError> {
         self.place(handle)?;
         Ok(self.streams.get(handle.index))
+    }
+
+    /// Puts the poses of a buffer where frames read them fastest: beside those of the characters in the same block, each in the
+    /// lane of whoever follows it. Ids stay, poses stay as they are, and what a frame makes of them does too; only what it costs
+    /// does not. To be called after characters were spawned or packed, or began to follow other streams, as
+    /// [`StreamReport::displaced`] tells; not in every frame, for it copies everything to new memory. A buffer of its own for each crowd.
+    ///
+    /// # Errors
+    /// If there is no room for as many blocks: streams of many joint counts in one block take one each.
+    pub fn arrange_streams<Q: StreamRotation>(&self, buffer: &mut StreamBuffer<Q>) -> Result<(), BuildError> {
+        let follows = |block: &Block, lane: usize| {
+            let there = block.live & (1 << lane) != 0;
+            there.then(|| self.streams.followed(block.characters[lane])).flatten()
+        };
+        buffer.seat_by(self.blocks().map(|block| core::array::from_fn(|lane| follows(block, lane))))
     }
 
     /// What the last frame made of its streams.

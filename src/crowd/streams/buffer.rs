@@ -1,17 +1,18 @@
-//! Memory for the poses of many streams, as frames read it best: large pages, whole cache lines, each pose in one piece.
+//! Memory for the poses of many streams, as frames read it best: sixteen poses side by side, as characters stand in a block.
 //!
 //! ```text
-//! stream    0                                              | 1 ...
-//! lines     | rotations, joint by joint ... | . | tail |   | ...
+//! block     | arrived | position x y z | contacts left right | joint 0 of 16 streams | joint 1 of 16 | ...
+//!             a row     3 rows           2 rows                4 rows; 2 of 16 bits
 //! ```
 
 use core::marker::PhantomData;
+use std::collections::BTreeMap;
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 
-use super::poses::{RawPose, RawPoses, Rotations, SnormQuat, StreamId, StreamPose};
+use super::poses::{RawPose, SnormQuat, StreamId};
 use crate::error::BuildError;
-use crate::lanes::{BLOCK, Line, prefer_large_pages};
+use crate::lanes::{BLOCK, Row, place_of_2, place_of_4, prefer_large_pages, prefetch_rows};
 use crate::rig::MAX_FEET;
 
 /// A rotation as a [`StreamBuffer`] holds it: `[f32; 4]` or [`SnormQuat`].
@@ -20,85 +21,110 @@ pub trait StreamRotation: Pod + sealed::Rotation {}
 impl StreamRotation for [f32; 4] {}
 impl StreamRotation for SnormQuat {}
 
-mod sealed {
-    use super::{Rotations, SnormQuat};
+pub(crate) mod sealed {
+    use super::{SnormQuat, place_of_2, place_of_4};
 
     pub trait Rotation: Sized {
         const IDENTITY: Self;
         const PACKED: bool;
-        fn rotations(slice: &[Self]) -> Rotations<'_>;
+        /// Where a lane's is among the sixteen of a joint.
+        fn place(lane: usize) -> usize;
     }
 
     impl Rotation for [f32; 4] {
         const IDENTITY: Self = [0.0, 0.0, 0.0, 1.0];
         const PACKED: bool = false;
-        #[inline]
-        fn rotations(slice: &[Self]) -> Rotations<'_> {
-            Rotations::F32(slice)
+        #[inline(always)]
+        fn place(lane: usize) -> usize {
+            place_of_4(lane)
         }
     }
 
     impl Rotation for SnormQuat {
         const IDENTITY: Self = Self::IDENTITY;
         const PACKED: bool = true;
-        #[inline]
-        fn rotations(slice: &[Self]) -> Rotations<'_> {
-            Rotations::Snorm16(slice)
+        #[inline(always)]
+        fn place(lane: usize) -> usize {
+            place_of_2(lane)
         }
     }
 }
 
+/// Rows before the rotations of a block.
+const HEAD: usize = 4 + MAX_FEET;
+const ARRIVED: usize = 0;
+const POSITION: usize = 1;
+const CONTACTS: usize = 4;
+
 /// Poses of many streams, of the host's own: receivers write to it in place, and a frame reads it. Where the system has pages
 /// of 2 MB, it lies in those.
 ///
+/// Streams of equally many joints lie sixteen side by side, which is how the lanes of a frame want them: a frame reads them
+/// as they are where each is in the lane of the character that follows it ([`Crowd::arrange_streams`]), and value by value
+/// where not. What a stream's pose is does not depend on it.
+///
 /// A frame borrows it; a host that receives meanwhile keeps two and takes turns.
-#[derive(Debug)]
+///
+/// [`Crowd::arrange_streams`]: crate::crowd::Crowd::arrange_streams
+#[derive(Clone, Debug)]
 pub struct StreamBuffer<Q> {
-    lines: Vec<Line>,
-    streams: Vec<Run>,
+    rows: Vec<Row>,
+    sixteens: Vec<Sixteen>,
+    /// Of each stream: its sixteen, times 16, and its lane.
+    seats: Vec<u32>,
+    /// By joints: the sixteen that is not full, and the lanes that are taken.
+    open: BTreeMap<u16, (u32, u8)>,
     rotation: PhantomData<Q>,
 }
 
-/// Where a stream's pose is.
+/// Sixteen streams side by side.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    line: u32,
+struct Sixteen {
+    row: u32,
     joints: u16,
-    lines: u16,
 }
 
-/// What a pose has besides rotations, at the end of its last line.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct Tail {
-    position: [f32; 3],
-    contacts: [f32; MAX_FEET],
-    /// Not 0 once something was written.
-    arrived: u32,
+/// The sixteen poses that a seat is among.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    head: &'a [Row; HEAD],
+    /// Rotations.
+    pub rows: &'a [Row],
 }
 
-/// Words of a [`Tail`].
-const TAIL: usize = size_of::<Tail>() / 4;
+impl<'a> Side<'a> {
+    /// Lanes that have something.
+    #[inline(always)]
+    pub fn arrived_lanes(self) -> u16 {
+        if self.head[ARRIVED].same(&Row::ONE) {
+            return u16::MAX;
+        }
+        self.head[ARRIVED].0.iter().rev().fold(0, |lanes, &value| lanes << 1 | u16::from(value != 0.0))
+    }
 
-/// A pose to be written in place.
-#[derive(Debug)]
-pub struct StreamPoseMut<'a, Q> {
-    /// One per joint of the source: see [`StreamPose::rotations`]. Identities at first.
-    pub rotations: &'a mut [Q],
-    /// See [`StreamPose::position`].
-    pub position: &'a mut [f32; 3],
-    /// See [`StreamPose::contacts`]. Estimated where they are NaN, as at first.
-    pub contacts: &'a mut [f32; MAX_FEET],
+    #[inline(always)]
+    pub fn position(self) -> &'a [Row; 3] {
+        let [_, position @ .., _, _] = self.head;
+        position
+    }
+
+    #[inline(always)]
+    pub fn contacts(self) -> &'a [Row; MAX_FEET] {
+        let [_, _, _, _, contacts @ ..] = self.head;
+        contacts
+    }
 }
 
 impl<Q: StreamRotation> Default for StreamBuffer<Q> {
     fn default() -> Self {
-        Self { lines: Vec::new(), streams: Vec::new(), rotation: PhantomData }
+        let (rows, sixteens, seats, open) = Default::default();
+        Self { rows, sixteens, seats, open, rotation: PhantomData }
     }
 }
 
 impl<Q: StreamRotation> StreamBuffer<Q> {
-    const WORDS: usize = size_of::<Q>() / 4;
+    /// Rows of one joint.
+    const ROWS: usize = size_of::<Q>() / 4;
 
     /// For streams of so many joints each: [`LiveMap::source_joints`](crate::retarget::LiveMap::source_joints). Nothing has
     /// arrived yet.
@@ -107,9 +133,15 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
     /// If a stream has more than 65 535 joints, or they are more than can be counted.
     pub fn new(joints: &[usize]) -> Result<Self, BuildError> {
         let mut buffer = Self::default();
-        let lines = joints.iter().try_fold(0, |sum: usize, &joints| sum.checked_add(Self::lines(joints)?));
-        buffer.reserve(lines.ok_or(FULL)?);
-        buffer.streams.reserve_exact(joints.len());
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for &joints in joints {
+            *counts.entry(joints).or_default() += 1;
+        }
+        let rows = counts.iter().try_fold(0, |sum: usize, (&joints, count)| {
+            sum.checked_add(Self::block_rows(joints)?.checked_mul(count.div_ceil(BLOCK))?)
+        });
+        buffer.reserve(rows.ok_or(FULL)?);
+        buffer.seats.reserve_exact(joints.len());
         for &joints in joints {
             buffer.add(joints)?;
         }
@@ -121,107 +153,295 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn add(&mut self, joints: usize) -> Result<StreamId, BuildError> {
-        let lines = Self::lines(joints).ok_or(FULL)?;
-        let id = u32::try_from(self.streams.len()).map_err(|_| FULL)?;
-        let line = u32::try_from(self.lines.len()).map_err(|_| FULL)?;
-        let end = self.lines.len() + lines;
-        if end > self.lines.capacity() {
-            self.reserve(lines.max(self.lines.len()));
+        let id = u32::try_from(self.seats.len()).ok().filter(|&id| id < NO_SEAT).ok_or(FULL)?;
+        let joints = u16::try_from(joints).map_err(|_| FULL)?;
+        let (sixteen, lane) = match self.open.get(&joints) {
+            Some(&open) => open,
+            None => (self.add_sixteen(joints)?, 0),
+        };
+        if usize::from(lane) + 1 < BLOCK {
+            self.open.insert(joints, (sixteen, lane + 1));
+        } else {
+            self.open.remove(&joints);
         }
-        self.lines.resize(end, Line::ZERO);
-        self.streams.push(Run { line, joints: joints as u16, lines: lines as u16 });
-        let id = StreamId(id);
-        if let Some((pose, _)) = self.split(id) {
-            pose.rotations.fill(Q::IDENTITY);
-            *pose.contacts = [f32::NAN; MAX_FEET];
+        self.seats.push(BLOCK as u32 * sixteen + u32::from(lane));
+        Ok(StreamId(id))
+    }
+
+    /// All identities, nothing arrived, no contacts told.
+    fn add_sixteen(&mut self, joints: u16) -> Result<u32, BuildError> {
+        let rows = Self::block_rows(joints.into()).ok_or(FULL)?;
+        let sixteen = u32::try_from(self.sixteens.len()).ok().filter(|&at| at < NO_SEAT / BLOCK as u32);
+        let (sixteen, row) = (sixteen.ok_or(FULL)?, u32::try_from(self.rows.len()).map_err(|_| FULL)?);
+        let end = self.rows.len() + rows;
+        if end > self.rows.capacity() {
+            self.reserve(rows.max(self.rows.len()));
         }
-        Ok(id)
+        self.rows.resize(end, Row::ZERO);
+        let (head, rotations) = self.rows[row as usize..].split_at_mut(HEAD);
+        head[CONTACTS..].fill(Row::splat(f32::NAN));
+        bytemuck::cast_slice_mut(rotations).fill(Q::IDENTITY);
+        self.sixteens.push(Sixteen { row, joints });
+        Ok(sixteen)
     }
 
     /// Streams.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.streams.len()
+        self.seats.len()
     }
 
     /// True without any.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.streams.is_empty()
+        self.seats.is_empty()
     }
 
     /// One stream's pose, to be written: what was written last is there still. From now on it counts as arrived. `None` if
     /// there is no such stream.
     #[inline]
     pub fn pose_mut(&mut self, id: StreamId) -> Option<StreamPoseMut<'_, Q>> {
-        let (pose, arrived) = self.split(id)?;
-        *arrived = 1;
+        let mut pose = self.seat_mut(id)?;
+        *pose.value(ARRIVED) = 1.0;
         Some(pose)
     }
 
     /// Takes one stream's pose away: it has not arrived, until it is written again.
     pub fn clear(&mut self, id: StreamId) {
-        if let Some((_, arrived)) = self.split(id) {
-            *arrived = 0;
+        if let Some(mut pose) = self.seat_mut(id) {
+            *pose.value(ARRIVED) = 0.0;
         }
     }
 
-    /// One stream's pose, as frames read it; empty if it has not arrived, `None` if there is no such stream.
+    /// One stream's pose, whether it has arrived or not; `None` if there is no such stream.
     #[must_use]
-    pub fn pose(&self, id: StreamId) -> Option<StreamPose<'_>> {
-        let RawPose { run, joints, position, contacts, .. } = self.read(id)?;
-        let rotations = Q::rotations(bytemuck::cast_slice(&run[..joints * Self::WORDS]));
-        Some(StreamPose { rotations, position, contacts: Some(contacts) })
+    pub fn pose(&self, id: StreamId) -> Option<StreamPoseRef<'_, Q>> {
+        let seat = *self.seats.get(id.0 as usize)?;
+        let (side, lane) = (self.side(seat / BLOCK as u32)?, seat as usize % BLOCK);
+        Some(StreamPoseRef { side, lane, rotation: PhantomData })
+    }
+
+    fn seat_mut(&mut self, id: StreamId) -> Option<StreamPoseMut<'_, Q>> {
+        let seat = *self.seats.get(id.0 as usize)?;
+        let Sixteen { row, joints } = *self.sixteens.get(seat as usize / BLOCK)?;
+        let end = HEAD + Self::ROWS * usize::from(joints);
+        let rows = self.rows.get_mut(row as usize..)?.get_mut(..end)?;
+        let (head, rotations) = rows.split_at_mut(HEAD);
+        let rotations = bytemuck::cast_slice_mut(rotations);
+        Some(StreamPoseMut { head, rotations, lane: seat as usize % BLOCK })
+    }
+
+    /// The seat of a stream of so many joints.
+    #[inline(always)]
+    pub(super) fn seat(&self, id: u32, joints: usize) -> Option<u32> {
+        let seat = *self.seats.get(id as usize)?;
+        let sixteen = self.sixteens.get(seat as usize / BLOCK)?;
+        (usize::from(sixteen.joints) == joints).then_some(seat)
+    }
+
+    /// Whether a stream has this seat.
+    #[inline(always)]
+    pub(super) fn sits(&self, id: u32, seat: u32) -> bool {
+        self.seats.get(id as usize) == Some(&seat)
     }
 
     #[inline(always)]
-    fn place(&self, id: StreamId) -> Option<(Run, &[Line])> {
-        let run = *self.streams.get(id.0 as usize)?;
-        let lines = self.lines.get(run.line as usize..)?.get(..usize::from(run.lines))?;
-        Some((run, lines))
+    pub(super) fn side(&self, sixteen: u32) -> Option<Side<'_>> {
+        let Sixteen { row, joints } = *self.sixteens.get(sixteen as usize)?;
+        let rows = self.rows.get(row as usize..)?.get(..HEAD + Self::ROWS * usize::from(joints))?;
+        let (head, rows) = rows.split_first_chunk()?;
+        Some(Side { head, rows })
     }
 
-    /// A pose, and whether it has arrived.
-    #[inline]
-    fn split(&mut self, id: StreamId) -> Option<(StreamPoseMut<'_, Q>, &mut u32)> {
-        let run = *self.streams.get(id.0 as usize)?;
-        let first = run.line as usize;
-        let lines = &mut self.lines[first..first + usize::from(run.lines)];
-        let words: &mut [f32] = bytemuck::cast_slice_mut(lines);
-        let (rotations, tail) = words.split_at_mut(usize::from(run.joints) * Self::WORDS);
-        let tail = tail.last_chunk_mut::<TAIL>()?;
-        let Tail { position, contacts, arrived } = bytemuck::cast_mut(tail);
-        Some((StreamPoseMut { rotations: bytemuck::cast_slice_mut(rotations), position, contacts }, arrived))
+    /// Rotations of the sixteen that a stream is among, to be asked for; all else of them is asked for here.
+    #[inline(always)]
+    pub(super) fn ahead(&self, id: u32) -> &[Row] {
+        let side = self.seats.get(id as usize).and_then(|seat| self.side(seat / BLOCK as u32));
+        side.map_or(&[], |side| {
+            prefetch_rows(side.head);
+            side.rows
+        })
     }
 
-    /// Lines of one pose: at most 16 385.
-    fn lines(joints: usize) -> Option<usize> {
+    pub(super) fn raw(&self, id: StreamId) -> Option<RawPose<'_>> {
+        let pose = self.pose(id)?;
+        let words: &[f32] = bytemuck::cast_slice(pose.side.rows);
+        let first = (Q::place(pose.lane) * Self::ROWS).min(words.len());
+        Some(RawPose {
+            words: &words[first..],
+            stride: BLOCK * Self::ROWS,
+            beside: Some((pose.side.rows, pose.lane as u8)),
+            joints: if pose.arrived() { pose.joints() } else { 0 },
+            packed: Q::PACKED,
+            position: pose.position(),
+            contacts: pose.contacts(),
+        })
+    }
+
+    /// Seats everybody anew: for each of the given blocks, the streams of its lanes side by side, each in its lane; streams of
+    /// other joint counts in sixteens of their own, those that are named nowhere behind all others. Whoever is named twice
+    /// sits where it is named first.
+    pub(crate) fn seat_by(
+        &mut self,
+        blocks: impl Iterator<Item = [Option<StreamId>; BLOCK]>,
+    ) -> Result<(), BuildError> {
+        let joints = |old: &Self, id: usize| old.sixteens[old.seats[id] as usize / BLOCK].joints;
+        let mut new = Self::default();
+        new.reserve(self.rows.len());
+        new.seats = vec![NO_SEAT; self.seats.len()];
+        let mut of_block: Vec<(u16, u32)> = Vec::new();
+        for lanes in blocks {
+            of_block.clear();
+            for (lane, id) in lanes.iter().enumerate() {
+                let Some(id) = id.map(|id| id.0 as usize).filter(|&id| new.seats.get(id) == Some(&NO_SEAT))
+                else {
+                    continue;
+                };
+                let joints = joints(self, id);
+                let sixteen = match of_block.iter().find(|(of, _)| *of == joints) {
+                    Some(&(_, sixteen)) => sixteen,
+                    None => {
+                        let sixteen = new.add_sixteen(joints)?;
+                        of_block.push((joints, sixteen));
+                        sixteen
+                    }
+                };
+                new.seats[id] = BLOCK as u32 * sixteen + lane as u32;
+            }
+        }
+        let named = core::mem::take(&mut new.seats);
+        for (id, &seat) in named.iter().enumerate() {
+            if seat == NO_SEAT {
+                new.add(joints(self, id).into())?;
+            } else {
+                new.seats.push(seat);
+            }
+        }
+        for id in (0..self.seats.len() as u32).map(StreamId) {
+            if let (Some(from), Some(mut to)) = (self.pose(id), new.seat_mut(id)) {
+                *to.value(ARRIVED) = if from.arrived() { 1.0 } else { 0.0 };
+                to.set_position(from.position());
+                to.set_contacts(from.contacts());
+                to.rotations_mut().zip(from.rotations()).for_each(|(to, from)| *to = from);
+            }
+        }
+        *self = new;
+        Ok(())
+    }
+
+    /// Rows of sixteen streams.
+    fn block_rows(joints: usize) -> Option<usize> {
         // As many as skeletons count.
-        (joints <= usize::from(u16::MAX)).then(|| (joints * Self::WORDS + TAIL).div_ceil(BLOCK))
+        (joints <= usize::from(u16::MAX)).then(|| HEAD + joints * Self::ROWS)
     }
 
-    fn reserve(&mut self, lines: usize) {
-        let mut more = Vec::with_capacity(self.lines.len() + lines);
+    fn reserve(&mut self, rows: usize) {
+        let mut more = Vec::with_capacity(self.rows.len() + rows);
         prefer_large_pages(&mut more);
-        more.extend_from_slice(&self.lines);
-        self.lines = more;
+        more.extend_from_slice(&self.rows);
+        self.rows = more;
     }
 }
 
-impl<'a, Q: StreamRotation> RawPoses<'a> for &'a StreamBuffer<Q> {
-    #[inline(always)]
-    fn read(self, id: StreamId) -> Option<RawPose<'a>> {
-        let (run, lines) = self.place(id)?;
-        let tail = lines.last()?.0.last_chunk::<TAIL>()?;
-        let &Tail { position, contacts, arrived } = bytemuck::cast_ref(tail);
-        let joints = if arrived == 0 { 0 } else { usize::from(run.joints) };
-        Some(RawPose { run: bytemuck::cast_slice(lines), joints, packed: Q::PACKED, position, contacts })
-    }
-
-    #[inline(always)]
-    fn run(self, id: StreamId) -> &'a [f32] {
-        self.place(id).map_or(&[], |(_, lines)| bytemuck::cast_slice(lines))
-    }
-}
+/// No stream sits there.
+const NO_SEAT: u32 = u32::MAX;
 
 const FULL: BuildError = BuildError::Full { what: "what a buffer of streams can count" };
+
+/// A pose in a [`StreamBuffer`], to be written in place.
+#[derive(Debug)]
+pub struct StreamPoseMut<'a, Q> {
+    head: &'a mut [Row],
+    rotations: &'a mut [[Q; BLOCK]],
+    lane: usize,
+}
+
+impl<Q: StreamRotation> StreamPoseMut<'_, Q> {
+    /// Joints of the source.
+    #[must_use]
+    pub fn joints(&self) -> usize {
+        self.rotations.len()
+    }
+
+    /// Local rotations as [`StreamPose::rotations`](super::StreamPose::rotations) has them, joint by joint. Identities at
+    /// first.
+    #[inline]
+    pub fn rotations_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Q> {
+        let place = Q::place(self.lane);
+        self.rotations.iter_mut().map(move |sixteen| &mut sixteen[place])
+    }
+
+    /// That of one joint; `None` if there is no such joint.
+    #[inline]
+    pub fn rotation_mut(&mut self, joint: usize) -> Option<&mut Q> {
+        self.rotations.get_mut(joint).map(|sixteen| &mut sixteen[Q::place(self.lane)])
+    }
+
+    /// Those of as many joints as both have.
+    #[inline]
+    pub fn set_rotations(&mut self, rotations: &[Q]) {
+        self.rotations_mut().zip(rotations).for_each(|(to, &from)| *to = from);
+    }
+
+    /// See [`StreamPose::position`](super::StreamPose::position). The origin at first.
+    #[inline]
+    pub fn set_position(&mut self, position: [f32; 3]) {
+        for (k, value) in position.into_iter().enumerate() {
+            *self.value(POSITION + k) = value;
+        }
+    }
+
+    /// See [`StreamPose::contacts`](super::StreamPose::contacts). Estimated where they are NaN, as at first.
+    #[inline]
+    pub fn set_contacts(&mut self, contacts: [f32; MAX_FEET]) {
+        for (foot, value) in contacts.into_iter().enumerate() {
+            *self.value(CONTACTS + foot) = value;
+        }
+    }
+
+    #[inline(always)]
+    fn value(&mut self, row: usize) -> &mut f32 {
+        &mut self.head[row].0[self.lane]
+    }
+}
+
+/// A pose in a [`StreamBuffer`].
+#[derive(Clone, Copy)]
+pub struct StreamPoseRef<'a, Q> {
+    side: Side<'a>,
+    lane: usize,
+    rotation: PhantomData<Q>,
+}
+
+impl<'a, Q: StreamRotation> StreamPoseRef<'a, Q> {
+    /// False if nothing was written since the buffer was made, or it was taken away.
+    #[must_use]
+    pub fn arrived(&self) -> bool {
+        self.side.head[ARRIVED].0[self.lane] != 0.0
+    }
+
+    /// Joints of the source.
+    #[must_use]
+    pub fn joints(&self) -> usize {
+        self.side.rows.len() / StreamBuffer::<Q>::ROWS
+    }
+
+    /// Local rotations, joint by joint.
+    pub fn rotations(&self) -> impl ExactSizeIterator<Item = Q> + use<'a, Q> {
+        let (place, sixteens): (_, &'a [[Q; BLOCK]]) =
+            (Q::place(self.lane), bytemuck::cast_slice(self.side.rows));
+        sixteens.iter().map(move |sixteen| sixteen[place])
+    }
+
+    /// Model-space position of the carrier, metres.
+    #[must_use]
+    pub fn position(&self) -> [f32; 3] {
+        core::array::from_fn(|k| self.side.position()[k].0[self.lane])
+    }
+
+    /// Contact weight of the left and right foot; NaN where it is not told.
+    #[must_use]
+    pub fn contacts(&self) -> [f32; MAX_FEET] {
+        core::array::from_fn(|foot| self.side.contacts()[foot].0[self.lane])
+    }
+}

@@ -1,10 +1,11 @@
 //! Ways out of a stream: it goes on for two frames more, of which the first tells where it was and the second how fast, and
 //! then gives way to clips or to another stream as an old motion does.
 
+use super::pass::{line_joints, made_up};
 use super::root;
-use super::{Cell, NOBODY, RawPose, Rotations, Stream, StreamPoses, StreamTable, Told, line_joints, made_up};
+use super::{Cell, Key, Stream, StreamPoses, StreamTable};
 use crate::crowd::scratch::Scratch;
-use crate::crowd::stages::live::{NO_TURN, Reach, Streamed, live};
+use crate::crowd::stages::live::{Beside, Moved, NO_TURN, Native, Reach, Streamed, Travels, live};
 use crate::lanes::{BLOCK, LineSources, Row, Simd};
 
 /// What a character goes over to.
@@ -14,7 +15,7 @@ pub(crate) struct Leaving {
     /// Where it was is known already.
     pub placed: bool,
     /// A stream that comes after; else clips, which the character has already.
-    pub(super) next: Option<Cell>,
+    pub(super) next: Option<Key>,
 }
 
 impl StreamTable {
@@ -29,18 +30,18 @@ impl StreamTable {
 
     /// True if the character's stream is about to give way.
     pub fn leaves(&self, character: u32) -> bool {
-        self.cell(character).is_some_and(|cell| cell.leaves)
+        self.follows(character) && self.cells[character as usize].leaves
     }
 
     /// Lets a stream give way to clips or to another one; where it is about to already, to that instead.
     pub fn leave(&mut self, character: u32, next: Option<&Stream>) {
-        let next = next.map(|stream| self.cell_of(stream));
+        let next = next.map(|stream| self.key_of(stream));
         let known = self.place_of(character);
         let old = match known {
             Some(at) => core::mem::replace(&mut self.leaving[at].next, next),
             None => {
-                if let Some(cell) = self.cells.get_mut(character as usize).filter(|cell| cell.map != NOBODY) {
-                    cell.leaves = true;
+                if self.follows(character) {
+                    self.cells[character as usize].leaves = true;
                     self.leaving.push(Leaving { character, placed: false, next });
                     return;
                 }
@@ -48,7 +49,7 @@ impl StreamTable {
             }
         };
         if let Some(old) = old {
-            self.unfollow(old.map);
+            self.unfollow(old.map());
         }
     }
 
@@ -57,7 +58,7 @@ impl StreamTable {
         if let Some(at) = self.place_of(character) {
             let leaving = self.leaving.swap_remove(at);
             if let Some(next) = leaving.next {
-                self.unfollow(next.map);
+                self.unfollow(next.map());
             }
             if let Some(cell) = self.cells.get_mut(character as usize) {
                 cell.leaves = false;
@@ -68,17 +69,15 @@ impl StreamTable {
     /// The stream has given way.
     pub fn left(&mut self, at: usize) {
         let Leaving { character, next, .. } = self.leaving.swap_remove(at);
-        let Some(cell) = self.cells.get_mut(character as usize).filter(|cell| cell.map != NOBODY) else {
-            return;
-        };
-        let ends = next.is_none();
-        let old = core::mem::replace(cell, next.unwrap_or(Cell::EMPTY));
-        self.followers -= usize::from(ends);
-        self.unfollow(old.map);
+        let Some(old) = self.key(character) else { return };
+        let at = character as usize;
+        (self.keys[at], self.cells[at]) = (next.unwrap_or(Key::NOBODY), Cell::EMPTY);
+        self.followers -= usize::from(next.is_none());
+        self.unfollow(old.map());
     }
 
-    pub(super) fn next_of(&self, character: u32) -> Option<Option<&Cell>> {
-        self.place_of(character).map(|at| self.leaving[at].next.as_ref())
+    pub(super) fn next_of(&self, character: u32) -> Option<Option<Key>> {
+        self.place_of(character).map(|at| self.leaving[at].next)
     }
 
     /// Among those that leave; of all others nobody looks through the list.
@@ -98,34 +97,45 @@ impl StreamTable {
         joints: usize,
         scratch: &mut Scratch,
     ) -> Option<[f32; 3]> {
-        let cell = self.cell(character)?;
-        let map = self.map(cell)?;
-        let pose = self.pose(cell, poses).ok()?;
-        let packed = matches!(pose.rotations, Rotations::Snorm16(_));
-        let few = made_up(pose.rotations.words(), packed);
-        let run = if pose.rotations.len() < line_joints(packed) { &few } else { pose.rotations.words() };
-        let mut back = NO_TURN;
+        let key = self.key(character)?;
+        let map = self.map(key)?;
+        let pose = self.pose(key, poses).ok()?;
+        let few = made_up(pose.words, pose.packed);
+        let run = if pose.joints < line_joints(pose.packed) { &few } else { pose.words };
+        let moved = pose.beside.map(|(rows, from)| Moved { lane: 0, from, rows });
+        let lines;
+        let native = match &moved {
+            Some(moved) => Native::Beside {
+                now: Beside { rows: moved.rows, moved: core::slice::from_ref(moved) },
+                next: &[],
+            },
+            None => {
+                lines = LineSources::new(&[run; BLOCK])?;
+                Native::Lines { now: &lines, next: None }
+            }
+        };
+        let (mut back, mut own, mut travels) = (NO_TURN, Row::ZERO, Row::ZERO);
         let mut way = [0.0; 3];
-        if cell.travels {
+        if key.travels() {
+            let root = &self.cells[character as usize].root;
             let turn;
-            (turn, way) = cell.root.ahead(root::Pose::of(map, &pose)?);
+            (turn, way) = root.ahead(root::Pose::of(map, &pose)?);
             way = [way[0] * map.per_leg, way[1] * map.per_leg, way[2]];
             back.iter_mut().zip(turn).for_each(|(row, value)| row.0[0] = value);
+            travels.0[0] = 1.0;
         }
-        let mut own = Row::ZERO;
         own.0[0] = 1.0;
         let streamed = Streamed {
-            poses: LineSources::new(&[run; BLOCK])?,
-            packed,
-            next: None,
+            poses: native,
+            packed: pose.packed,
+            position: &pose.position.map(Row::splat),
+            contacts: &pose.contacts.map(Row::splat),
+            leg: &Row::splat(leg),
             own,
-            back: cell.travels.then_some(&back),
+            travels: key.travels().then_some(Travels { back: &back, lanes: &travels }),
         };
         let mut good = Row::ZERO;
         live(simd, map, &streamed, Reach::Own, joints, &mut good, scratch);
-        let mut told = Told::NOTHING;
-        told.put(0, RawPose::of(pose), cell.travels);
-        told.place(map, &Row::splat(leg), 1, Reach::Own, scratch);
         (good.0[0] > 0.5).then_some(way)
     }
 }

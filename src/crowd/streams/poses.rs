@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::buffer::StreamBuffer;
+use crate::lanes::Row;
 use crate::rig::MAX_FEET;
 
 #[cfg(doc)]
@@ -154,7 +155,7 @@ pub struct StreamPose<'a> {
 pub enum StreamPoses<'a> {
     /// Each anywhere, in its own precision.
     Slices(&'a [StreamPose<'a>]),
-    /// In the memory that the receiver writes them to.
+    /// In the memory that receivers write them to.
     F32(&'a StreamBuffer<[f32; 4]>),
     /// The same in 16 bits.
     Snorm16(&'a StreamBuffer<SnormQuat>),
@@ -164,42 +165,26 @@ impl<'a> StreamPoses<'a> {
     /// No streams.
     pub const NONE: Self = Self::Slices(&[]);
 
-    /// That of one stream; with empty rotations where nothing has arrived.
-    #[must_use]
+    /// That of one stream.
     #[inline(always)]
-    pub fn get(self, id: StreamId) -> Option<StreamPose<'a>> {
+    pub(super) fn raw(self, id: StreamId) -> Option<RawPose<'a>> {
         match self {
-            Self::Slices(poses) => poses.get(id.0 as usize).copied(),
-            Self::F32(buffer) => buffer.pose(id),
-            Self::Snorm16(buffer) => buffer.pose(id),
+            Self::Slices(poses) => poses.get(id.0 as usize).map(RawPose::of),
+            Self::F32(buffer) => buffer.raw(id),
+            Self::Snorm16(buffer) => buffer.raw(id),
         }
     }
 }
 
-/// Poses as frames read them; told apart once for all lanes of a block.
-pub(super) trait RawPoses<'a>: Copy {
-    fn read(self, id: StreamId) -> Option<RawPose<'a>>;
-    /// What reading a pose reads: of buffers all that belongs to it.
-    fn run(self, id: StreamId) -> &'a [f32];
-}
-
-impl<'a> RawPoses<'a> for &'a [StreamPose<'a>] {
-    #[inline(always)]
-    fn read(self, id: StreamId) -> Option<RawPose<'a>> {
-        self.get(id.0 as usize).copied().map(RawPose::of)
-    }
-
-    #[inline(always)]
-    fn run(self, id: StreamId) -> &'a [f32] {
-        self.get(id.0 as usize).map_or(&[], |pose| pose.rotations.words())
-    }
-}
-
-/// A pose as frames read it.
+/// A pose, however it lies.
 #[derive(Clone, Copy)]
 pub(super) struct RawPose<'a> {
-    /// At least its rotations.
-    pub run: &'a [f32],
+    /// From the first rotation on.
+    pub words: &'a [f32],
+    /// Words from one rotation to the next.
+    pub stride: usize,
+    /// Rotations of the sixteen poses that it is among, and its lane, where it is.
+    pub beside: Option<(&'a [Row], u8)>,
     /// 0 if it has not arrived.
     pub joints: usize,
     /// In 16 bits.
@@ -247,13 +232,30 @@ impl<'a> From<&'a StreamBuffer<SnormQuat>> for StreamPoses<'a> {
 
 impl<'a> RawPose<'a> {
     #[inline(always)]
-    pub fn of(pose: StreamPose<'a>) -> Self {
+    pub fn of(pose: &StreamPose<'a>) -> Self {
+        let packed = matches!(pose.rotations, Rotations::Snorm16(_));
         Self {
-            run: pose.rotations.words(),
+            words: pose.rotations.words(),
+            stride: if packed { 2 } else { 4 },
+            beside: None,
             joints: pose.rotations.len(),
-            packed: matches!(pose.rotations, Rotations::Snorm16(_)),
+            packed,
             position: pose.position,
             contacts: pose.contacts.unwrap_or([f32::NAN; MAX_FEET]),
+        }
+    }
+
+    /// That of one joint.
+    pub fn rotation(&self, joint: usize) -> Option<[f32; 4]> {
+        if joint >= self.joints {
+            return None;
+        }
+        let words = self.words.get(joint * self.stride..)?;
+        if self.packed {
+            let [a, b] = *words.first_chunk()?;
+            Some(bytemuck::cast::<[f32; 2], SnormQuat>([a, b]).to_array())
+        } else {
+            words.first_chunk().copied()
         }
     }
 }

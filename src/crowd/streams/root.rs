@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::StreamPose;
+use super::poses::RawPose;
 use crate::crowd::block::Block;
 use crate::crowd::stages::live::{LOOSE, idle};
 use crate::lanes::{BLOCK, Row};
@@ -111,10 +111,10 @@ impl Place {
 }
 
 /// Whether a pose would be taken: all rotations that are used, as the kernel judges them.
-pub(super) fn sound(map: &LiveMap, pose: &StreamPose<'_>, kept: usize) -> bool {
+pub(super) fn sound(map: &LiveMap, pose: &RawPose<'_>, kept: usize) -> bool {
     let lines = map.lines.iter().flat_map(|line| (line.first as usize..).zip(&line.inputs));
     lines.filter(|(_, input)| !idle(input, kept)).all(|(joint, _)| {
-        let own = pose.rotations.get(joint).unwrap_or([0.0; 4]);
+        let own = pose.rotation(joint).unwrap_or([0.0; 4]);
         // NaN is not below anything.
         (own.iter().map(|c| c * c).sum::<f32>() - 1.0).abs() < LOOSE
     })
@@ -122,10 +122,10 @@ pub(super) fn sound(map: &LiveMap, pose: &StreamPose<'_>, kept: usize) -> bool {
 
 impl Pose {
     /// `None` if the rotations on the way to the hips are none.
-    pub fn of(map: &LiveMap, pose: &StreamPose<'_>) -> Option<Self> {
+    pub fn of(map: &LiveMap, pose: &RawPose<'_>) -> Option<Self> {
         let mut hips = [0.0, 0.0, 0.0, 1.0];
         for &joint in &map.to_hips {
-            let own = pose.rotations.get(usize::from(joint))?;
+            let own = pose.rotation(usize::from(joint))?;
             let n: f32 = own.iter().map(|c| c * c).sum();
             if n.is_nan() || (n - 1.0).abs() >= crate::crowd::stages::live::LOOSE {
                 return None;

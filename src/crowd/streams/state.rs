@@ -20,12 +20,17 @@ pub(crate) struct FollowerState {
 impl StreamTable {
     /// All followers, by index.
     pub fn states(&self) -> impl Iterator<Item = FollowerState> + '_ {
-        (0..self.cells.len() as u32).filter_map(|character| {
-            let cell = self.cell(character)?;
+        (0..self.keys.len() as u32).filter_map(|character| {
+            let key = self.key(character)?;
             let leaving = self.place_of(character).map(|at| &self.leaving[at]);
-            let leaving = leaving
-                .map(|leaving| (leaving.placed, leaving.next.as_ref().and_then(|cell| self.stream_of(cell))));
-            Some(FollowerState { character, stream: self.stream_of(cell)?, root: cell.root.state(), leaving })
+            let leaving =
+                leaving.map(|leaving| (leaving.placed, leaving.next.and_then(|key| self.stream_of(key))));
+            Some(FollowerState {
+                character,
+                stream: self.stream_of(key)?,
+                root: self.cells[character as usize].root.state(),
+                leaving,
+            })
         })
     }
 

@@ -29,13 +29,14 @@ impl StreamTable {
         let (poses, dt) = (frame.streams, frame.dt);
         let mut before = None;
         for lane in lanes_of(lanes) {
-            if let Some(cell) = self.cell(block.characters[lane])
-                && cell.travels
-                && let Ok(pose) = self.pose(cell, poses)
-                && let Some(map) = self.map(cell)
+            let character = block.characters[lane];
+            if let Some(key) = self.key(character).filter(|key| key.travels())
+                && let Ok(pose) = self.pose(key, poses)
+                && let Some(map) = self.map(key)
                 && let Some(now) = root::Pose::of(map, &pose)
                 && (posed || sound(map, &pose, kept))
             {
+                let cell = &self.cells[character as usize];
                 let before = before.get_or_insert_with(|| Before::of(block, moves));
                 before.take(lane, &cell.root);
                 let way = cell.root.replace(now).scaled(block.leg.0[lane] * map.per_leg);
@@ -51,8 +52,9 @@ impl StreamTable {
     pub fn undo(&self, block: &mut Block, lanes: u16, before: Option<&Before>) {
         let Some(before) = before else { return };
         for lane in lanes_of(lanes & before.lanes()) {
-            if let Some(cell) = self.cell(block.characters[lane]) {
-                before.put_back(block, lane, &cell.root);
+            let character = block.characters[lane];
+            if self.follows(character) {
+                before.put_back(block, lane, &self.cells[character as usize].root);
             }
         }
     }

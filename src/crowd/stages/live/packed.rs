@@ -1,9 +1,11 @@
 //! Inputs in 16 bits: products of integers, made unit rotations by one multiplication.
 
-use super::{LOOSE, Pass, Reach, Streamed, idle, put};
-use crate::lanes::{BLOCK, Lanes, Quat, Row};
-use crate::retarget::live::LiveMap;
-use crate::retarget::live_packed::{PACKED_JOINTS, PackedLine};
+use super::native::ask;
+use super::{Beside, LOOSE, MOST, Native, Pass, Reach, Streamed, idle, write};
+use crate::lanes::{BLOCK, Lanes, LineSources, Quat, Row};
+use crate::retarget::LiveMap;
+use crate::retarget::live::{Single, Singles};
+use crate::retarget::live_packed::{PACKED_JOINTS, PackedLine, PackedMatrix};
 
 /// All inputs in 16 bits.
 #[inline(always)]
@@ -16,48 +18,192 @@ pub(super) fn bring_all_in<L: Lanes>(
     registers: &mut [[Row; 4]],
 ) {
     let mut sound = Row::ZERO;
-    for at in (0..BLOCK).step_by(L::N) {
-        let pass = Pass { streamed, reach, joints, at };
-        let mut off = L::zero();
-        for (part, line) in map.packed.iter().enumerate() {
-            if let (Some(next), 0) = (&streamed.next, at) {
-                next.prefetch(part, map.packed.len());
-            }
-            let lines = streamed.poses.lines(2 * line.first as usize);
-            if L::N < BLOCK {
-                for k in 0..PACKED_JOINTS / 2 {
-                    let c = L::quad(&lines, k, at);
-                    off = unpack(line, 2 * k, [c[0], c[1]], pass, off, registers);
-                    off = unpack(line, 2 * k + 1, [c[2], c[3]], pass, off, registers);
-                }
-                continue;
-            }
-            let c = L::columns(&lines, at);
-            for k in 0..PACKED_JOINTS {
-                off = unpack(line, k, [c[2 * k], c[2 * k + 1]], pass, off, registers);
+    match streamed.poses {
+        Native::Lines { now, next } => {
+            for at in (0..BLOCK).step_by(L::N) {
+                let pass = Pass { streamed, reach, joints, at };
+                let off = lines::<L>(map, now, next, pass, registers);
+                soundly(off, &mut sound, at);
             }
         }
-        L::select(off.lt(L::splat(LOOSE * LOOSE)), L::one(), L::zero()).store(&mut sound, at);
+        Native::Beside { ref now, next } => {
+            let pass = Pass { streamed, reach, joints, at: 0 };
+            let off = beside::<L>(map, now, next, pass, registers);
+            for at in (0..BLOCK).step_by(L::N) {
+                soundly(off[at / L::N], &mut sound, at);
+            }
+        }
     }
-    if sound != Row::ONE {
-        for at in (0..BLOCK).step_by(L::N) {
-            // Where one rotation alone could be off too far: whether one is.
-            let sure = L::splat(0.5).lt(L::load(&sound, at));
-            let mut fine = L::load(good, at);
-            for line in &map.packed {
-                let lines = streamed.poses.lines(2 * line.first as usize);
-                for k in 0..PACKED_JOINTS {
-                    if idle(&line.inputs[k], joints) {
-                        continue;
-                    }
-                    let c = L::quad(&lines, k / 2, at);
-                    let (low, high) = (c[2 * (k % 2)], c[2 * (k % 2) + 1]);
-                    let off = off_unit(square(integers(line, k, low, high))).abs();
-                    fine = L::select(off.lt(L::splat(LOOSE)), fine, L::zero());
-                }
-            }
-            L::select(sure, L::load(good, at), fine).store(good, at);
+    if !sound.same(&Row::ONE) {
+        judge::<L>(map, streamed, &sound, joints, good);
+    }
+}
+
+#[inline(always)]
+fn soundly<L: Lanes>(off: L, sound: &mut Row, at: usize) {
+    L::select(off.lt(L::splat(LOOSE * LOOSE)), L::one(), L::zero()).store(sound, at);
+}
+
+/// Gives the sum of squares of what squared lengths are off 1.
+#[inline(always)]
+fn lines<L: Lanes>(
+    map: &LiveMap,
+    now: &LineSources<'_>,
+    next: Option<&LineSources<'_>>,
+    pass: Pass<'_>,
+    registers: &mut [[Row; 4]],
+) -> L {
+    let at = pass.at;
+    let mut off = L::zero();
+    for (part, line) in map.packed.iter().enumerate() {
+        if let (Some(next), 0) = (next, at) {
+            next.prefetch(part, map.packed.len());
         }
+        let lines = now.lines(2 * line.first as usize);
+        if L::N < BLOCK {
+            for k in 0..PACKED_JOINTS / 2 {
+                let c = L::quad(&lines, k, at);
+                off = unpack(line, 2 * k, [c[0], c[1]], pass, off, registers);
+                off = unpack(line, 2 * k + 1, [c[2], c[3]], pass, off, registers);
+            }
+            continue;
+        }
+        let c = L::columns(&lines, at);
+        for k in 0..PACKED_JOINTS {
+            off = unpack(line, k, [c[2 * k], c[2 * k + 1]], pass, off, registers);
+        }
+    }
+    off
+}
+
+/// The same of poses side by side, for all lanes.
+#[inline(always)]
+fn beside<L: Lanes>(
+    map: &LiveMap,
+    now: &Beside<'_>,
+    next: &[Row],
+    pass: Pass<'_>,
+    registers: &mut [[Row; 4]],
+) -> [L; MOST] {
+    let Singles { packed_same, packed, .. } = &map.singles;
+    let off = [L::zero(); MOST];
+    if pass.writes_all(map) {
+        let off = several::<L, _, true>(packed_same, now, next, pass, off, registers);
+        several::<L, _, true>(packed, now, next, pass, off, registers)
+    } else {
+        let off = several::<L, _, false>(packed_same, now, next, pass, off, registers);
+        several::<L, _, false>(packed, now, next, pass, off, registers)
+    }
+}
+
+/// Joints whose basis can be told equally plainly. Where all of all lanes is written, nothing is asked per joint: of some
+/// 150 instructions a joint 12 were such questions.
+#[inline(always)]
+fn several<L: Lanes, M: Change, const ALL: bool>(
+    singles: &[Single<M>],
+    now: &Beside<'_>,
+    next: &[Row],
+    pass: Pass<'_>,
+    mut off: [L; MOST],
+    registers: &mut [[Row; 4]],
+) -> [L; MOST] {
+    let (twos, ahead) = (now.rows.as_chunks().0, next.as_chunks::<2>().0);
+    for single in singles {
+        if !ALL && idle(&single.input, pass.joints) {
+            continue;
+        }
+        let joint = single.joint as usize;
+        ask(ahead, joint);
+        let gathered;
+        let mut rows = &twos[joint];
+        if !now.moved.is_empty() {
+            gathered = now.gathered_2(joint);
+            rows = &gathered;
+        }
+        // Two parts of eight lanes share what is read of the matrix; of four there are not registers enough for two.
+        let together = if L::N == 8 { 2 } else { 1 };
+        for first in (0..BLOCK / L::N).step_by(together) {
+            let mut native = [[L::zero(); 2]; 2];
+            for k in 0..together {
+                native[k] = L::split_2(rows, (first + k) * L::N);
+            }
+            let changed = single.matrix.change(native, together);
+            for k in 0..together {
+                let part = first + k;
+                let pass = Pass { at: part * L::N, ..pass };
+                off[part] = keep::<L, ALL>(changed[k], single.input.register, pass, off[part], registers);
+            }
+        }
+    }
+    off
+}
+
+/// A change of basis, in units of [`INTEGER`], of one or two parts of a block.
+trait Change {
+    fn change<L: Lanes>(&self, native: [[L; 2]; 2], parts: usize) -> [Quat<L>; 2];
+}
+
+impl Change for () {
+    #[inline(always)]
+    fn change<L: Lanes>(&self, native: [[L; 2]; 2], parts: usize) -> [Quat<L>; 2] {
+        let one = 32767;
+        let mut changed = [Quat::identity(); 2];
+        for k in 0..parts {
+            let [low, high] = native[k];
+            changed[k] = Quat::new(
+                L::dot_i16(low, L::zero(), one, 0),
+                L::dot_i16(low, L::zero(), one << 16, 0),
+                L::dot_i16(L::zero(), high, 0, one),
+                L::dot_i16(L::zero(), high, 0, one << 16),
+            );
+        }
+        changed
+    }
+}
+
+impl Change for PackedMatrix {
+    #[inline(always)]
+    fn change<L: Lanes>(&self, native: [[L; 2]; 2], parts: usize) -> [Quat<L>; 2] {
+        let mut changed = [Quat::identity(); 2];
+        for k in 0..parts {
+            changed[k].x = L::dot_i16(native[k][0], native[k][1], self.low[0], self.high[0]);
+        }
+        for k in 0..parts {
+            changed[k].y = L::dot_i16(native[k][0], native[k][1], self.low[1], self.high[1]);
+        }
+        for k in 0..parts {
+            changed[k].z = L::dot_i16(native[k][0], native[k][1], self.low[2], self.high[2]);
+        }
+        for k in 0..parts {
+            changed[k].w = L::dot_i16(native[k][0], native[k][1], self.low[3], self.high[3]);
+        }
+        changed
+    }
+}
+
+/// Where one rotation alone could be off too far: whether one is.
+#[inline(always)]
+fn judge<L: Lanes>(map: &LiveMap, streamed: &Streamed<'_>, sound: &Row, joints: usize, good: &mut Row) {
+    for at in (0..BLOCK).step_by(L::N) {
+        let sure = L::splat(0.5).lt(L::load(sound, at));
+        let mut fine = L::load(good, at);
+        for line in &map.packed {
+            for k in 0..PACKED_JOINTS {
+                if idle(&line.inputs[k], joints) {
+                    continue;
+                }
+                let [low, high] = match &streamed.poses {
+                    Native::Lines { now, .. } => {
+                        let c = L::quad(&now.lines(2 * line.first as usize), k / 2, at);
+                        [c[2 * (k % 2)], c[2 * (k % 2) + 1]]
+                    }
+                    Native::Beside { now, .. } => L::split_2(&now.gathered_2(line.first as usize + k), at),
+                };
+                let off = off_unit(square(integers(line, k, low, high))).abs();
+                fine = L::select(off.lt(L::splat(LOOSE)), fine, L::zero());
+            }
+        }
+        L::select(sure, L::load(good, at), fine).store(good, at);
     }
 }
 
@@ -67,22 +213,9 @@ const INTEGER: f32 = 1.0 / (32767.0 * 32767.0);
 /// A local delta, in units of [`INTEGER`].
 #[inline(always)]
 fn integers<L: Lanes>(line: &PackedLine, k: usize, low: L, high: L) -> Quat<L> {
-    if line.same {
-        let one = 32767;
-        return Quat::new(
-            L::dot_i16(low, L::zero(), one, 0),
-            L::dot_i16(low, L::zero(), one << 16, 0),
-            L::dot_i16(L::zero(), high, 0, one),
-            L::dot_i16(L::zero(), high, 0, one << 16),
-        );
-    }
-    let m = &line.matrices[k];
-    Quat::new(
-        L::dot_i16(low, high, m.low[0], m.high[0]),
-        L::dot_i16(low, high, m.low[1], m.high[1]),
-        L::dot_i16(low, high, m.low[2], m.high[2]),
-        L::dot_i16(low, high, m.low[3], m.high[3]),
-    )
+    let native = [[low, high]; 2];
+    let [changed, _] = if line.same { ().change(native, 1) } else { line.matrices[k].change(native, 1) };
+    changed
 }
 
 /// Square of its length, in pairs: little waits for the sum before it.
@@ -97,7 +230,7 @@ fn off_unit<L: Lanes>(square: L) -> L {
     square.mul_add(L::splat(INTEGER * INTEGER), -L::one())
 }
 
-/// [`bring_in`] for 16-bit rotations: all are made unit, to 1e-5 where they are off by [`LOOSE`].
+/// One input: all are made unit, to 1e-5 where they are off by [`LOOSE`].
 #[inline(always)]
 fn unpack<L: Lanes>(
     line: &PackedLine,
@@ -111,12 +244,23 @@ fn unpack<L: Lanes>(
     if idle(input, pass.joints) {
         return off;
     }
-    let q = integers(line, k, low, high);
+    keep::<L, false>(integers(line, k, low, high), input.register, pass, off, registers)
+}
+
+/// Stores a local delta; adds the square of what its own square is off 1 to `off`.
+#[inline(always)]
+fn keep<L: Lanes, const ALL: bool>(
+    q: Quat<L>,
+    register: u32,
+    pass: Pass<'_>,
+    off: L,
+    registers: &mut [[Row; 4]],
+) -> L {
     let square = square(q);
     // 1 / sqrt(square) near 1, the other way round where w is negative.
     let unit =
         square.mul_add(L::splat(-0.5 * INTEGER * INTEGER * INTEGER), L::splat(1.5 * INTEGER)).flip(q.w);
     let own = off_unit(square);
-    put(q.scale(unit), registers, input.register as usize, pass);
+    write::<L, ALL>(q.scale(unit), registers, register as usize, pass);
     own.mul_add(own, off)
 }

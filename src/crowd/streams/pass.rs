@@ -1,0 +1,329 @@
+//! Poses of a block's lanes, brought in pass by pass: all lanes that follow streams through one map, in one precision.
+
+use super::buffer::StreamRotation;
+use super::poses::{RawPose, StreamPose};
+use super::{Blocks, Key, SnormQuat, StreamBuffer, StreamCounts, StreamPoses, StreamTable};
+use crate::crowd::block::{Block, lanes_of};
+use crate::crowd::scratch::Scratch;
+use crate::crowd::stages::live::{Beside, Moved, NO_TURN, Native, Reach, Streamed, Travels, live};
+use crate::lanes::{BLOCK, LineSources, Row, Simd};
+use crate::retarget::LiveMap;
+use crate::retarget::live::LINE_JOINTS;
+use crate::retarget::live_packed::PACKED_JOINTS;
+use crate::rig::MAX_FEET;
+
+/// What every pass of a block needs.
+struct Frame<'a> {
+    table: &'a StreamTable,
+    simd: Simd,
+    block: &'a Block,
+    /// Lanes that get a pose, of streams or not.
+    due: u16,
+    travels: u16,
+    kept: usize,
+}
+
+/// Lanes without a pose.
+#[derive(Clone, Copy, Default)]
+struct Without {
+    missing: u16,
+    refused: u16,
+    /// Poses that lay elsewhere.
+    displaced: u32,
+}
+
+impl StreamTable {
+    /// Brings the poses of lanes that are due in; gives those that have none this frame.
+    pub fn bring_in(
+        &self,
+        simd: Simd,
+        blocks: &Blocks<'_>,
+        poses: StreamPoses<'_>,
+        kept: usize,
+        counts: &StreamCounts,
+        scratch: &mut Scratch,
+    ) -> u16 {
+        scratch.estimated = false;
+        let Without { missing, refused, displaced } = match poses {
+            StreamPoses::Slices(poses) => self.bring_slices_in(simd, blocks, poses, kept, scratch),
+            StreamPoses::F32(poses) => self.bring_buffer_in(simd, blocks, poses, kept, scratch),
+            StreamPoses::Snorm16(poses) => self.bring_buffer_in(simd, blocks, poses, kept, scratch),
+        };
+        let without = missing | refused;
+        for lane in lanes_of(without) {
+            scratch.reference_pose(lane, kept);
+        }
+        let followed = (blocks.streamed & !without).count_ones();
+        counts.add(followed, missing.count_ones(), refused.count_ones(), displaced);
+        without
+    }
+
+    fn bring_slices_in<'a>(
+        &self,
+        simd: Simd,
+        blocks: &Blocks<'_>,
+        poses: &'a [StreamPose<'a>],
+        kept: usize,
+        scratch: &mut Scratch,
+    ) -> Without {
+        let Blocks { now: block, next, due, streamed, travels } = *blocks;
+        let frame = Frame { table: self, simd, block, due, travels, kept };
+        let ahead = next.and_then(|next| self.sources(next, poses));
+        let mut first = true;
+        let mut without = Without::default();
+        let mut left = streamed;
+        while left != 0 {
+            let Some((index, map)) = self.map_of(block, left) else { break };
+            let joints = map.source_joints();
+            let mut runs: [&[f32]; BLOCK] = [&[]; BLOCK];
+            let (mut position, mut contacts) = ([Row::ZERO; 3], [Row::ZERO; MAX_FEET]);
+            let mut lanes = 0;
+            let mut kind = None;
+            for lane in lanes_of(left) {
+                let Some(key) = self.key(block.characters[lane]).filter(|key| key.map() == index) else {
+                    continue;
+                };
+                let pose = poses.get(key.pose as usize).map(RawPose::of);
+                let Some(pose) = pose.filter(|pose| pose.joints == joints) else {
+                    left &= !(1 << lane);
+                    without.missing |= 1 << lane;
+                    continue;
+                };
+                // Those of the other precision get a pass of their own.
+                if *kind.get_or_insert(pose.packed) != pose.packed {
+                    continue;
+                }
+                left &= !(1 << lane);
+                lanes |= 1 << lane;
+                runs[lane] = pose.words;
+                for k in 0..3 {
+                    position[k].0[lane] = pose.position[k];
+                }
+                for foot in 0..MAX_FEET {
+                    contacts[foot].0[lane] = pose.contacts[foot];
+                }
+            }
+            let packed = kind.unwrap_or(false);
+            // Sources of less than a line are made up to one.
+            let few;
+            if joints < line_joints(packed) {
+                few = runs.map(|run| made_up(run, packed));
+                runs = few.each_ref().map(|line| line.as_slice());
+            }
+            repeat(&mut runs, lanes);
+            if let Some(now) = LineSources::new(&runs) {
+                let native = Native::Lines {
+                    now: &now,
+                    next: core::mem::take(&mut first).then_some(ahead.as_ref()).flatten(),
+                };
+                let poses = Poses { native, packed, position: &position, contacts: &contacts };
+                without.refused |= frame.pass(map, lanes, poses, scratch);
+            }
+        }
+        without
+    }
+
+    fn bring_buffer_in<Q: StreamRotation>(
+        &self,
+        simd: Simd,
+        blocks: &Blocks<'_>,
+        poses: &StreamBuffer<Q>,
+        kept: usize,
+        scratch: &mut Scratch,
+    ) -> Without {
+        let Blocks { now: block, next, due, streamed, travels } = *blocks;
+        let frame = Frame { table: self, simd, block, due, travels, kept };
+        let mut ahead = next.map_or(&[][..], |next| self.around(next, poses));
+        let mut without = Without::default();
+        let mut left = streamed;
+        while left != 0 {
+            let first = left.trailing_zeros();
+            let Some((index, map)) = self.map_of(block, left) else { break };
+            let own = self.keys[block.characters[first as usize] as usize];
+            let seat = poses.seat(own.pose, map.source_joints());
+            // Those whose pose is in their lane of the same sixteen as that of the first.
+            let base = seat.map(|seat| seat.wrapping_sub(first)).filter(|base| base % BLOCK as u32 == 0);
+            let (mut same, mut here) = (0u16, 0u16);
+            for lane in 0..BLOCK {
+                let key = self.keys.get(block.characters[lane] as usize).copied().unwrap_or(Key::NOBODY);
+                let there = base.is_some() && poses.sits(key.pose, base.unwrap_or(0) + lane as u32);
+                same |= u16::from(key.map() == index) << lane;
+                here |= u16::from(there) << lane;
+            }
+            let lanes = same & left;
+            left &= !lanes;
+            let next = core::mem::take(&mut ahead);
+            if lanes & !here == 0
+                && let Some(side) = base.and_then(|base| poses.side(base / BLOCK as u32))
+            {
+                let missing = lanes & !side.arrived_lanes();
+                without.missing |= missing;
+                let native = Native::Beside { now: Beside { rows: side.rows, moved: &[] }, next };
+                let (position, contacts) = (side.position(), side.contacts());
+                let poses = Poses { native, packed: Q::PACKED, position, contacts };
+                without.refused |= frame.pass(map, lanes & !missing, poses, scratch);
+            } else {
+                self.bring_displaced_in(&frame, (map, lanes), (poses, next), &mut without, scratch);
+            }
+        }
+        without
+    }
+
+    /// Lanes of one map, some of whose poses lie elsewhere.
+    #[cold]
+    fn bring_displaced_in<Q: StreamRotation>(
+        &self,
+        frame: &Frame<'_>,
+        (map, lanes): (&LiveMap, u16),
+        (poses, next): (&StreamBuffer<Q>, &[Row]),
+        without: &mut Without,
+        scratch: &mut Scratch,
+    ) {
+        let mut seats = [None; BLOCK];
+        for lane in lanes_of(lanes) {
+            let key = self.key(frame.block.characters[lane]);
+            seats[lane] = key.and_then(|key| poses.seat(key.pose, map.source_joints()));
+        }
+        // The sixteen of the first who is in its lane; where nobody is, any.
+        let at = |seat: u32| (seat / BLOCK as u32, seat as usize % BLOCK);
+        let placed = || lanes_of(lanes).filter_map(|lane| Some((lane, at(seats[lane]?))));
+        let in_lane = placed().find(|&(lane, (_, from))| from == lane);
+        let sixteen = in_lane.or(placed().next()).map(|(_, (sixteen, _))| sixteen);
+        let Some((sixteen, side)) = sixteen.and_then(|sixteen| Some((sixteen, poses.side(sixteen)?))) else {
+            without.missing |= lanes;
+            return;
+        };
+        let (mut position, mut contacts) = (*side.position(), *side.contacts());
+        let mut arrived = side.arrived_lanes();
+        let mut elsewhere = [Moved::NOBODY; BLOCK];
+        let mut count = 0;
+        for lane in lanes_of(lanes) {
+            let other =
+                seats[lane].map(at).and_then(|(sixteen, from)| Some((sixteen, from, poses.side(sixteen)?)));
+            let Some((of, from, other)) = other else {
+                arrived &= !(1 << lane);
+                continue;
+            };
+            if (of, from) == (sixteen, lane) {
+                continue;
+            }
+            elsewhere[count] = Moved { lane: lane as u8, from: from as u8, rows: other.rows };
+            count += 1;
+            position.iter_mut().zip(other.position()).for_each(|(row, own)| row.0[lane] = own.0[from]);
+            contacts.iter_mut().zip(other.contacts()).for_each(|(row, own)| row.0[lane] = own.0[from]);
+            arrived = arrived & !(1 << lane) | (other.arrived_lanes() >> from & 1) << lane;
+        }
+        without.displaced += count as u32;
+        without.missing |= lanes & !arrived;
+        let native = Native::Beside { now: Beside { rows: side.rows, moved: &elsewhere[..count] }, next };
+        let poses = Poses { native, packed: Q::PACKED, position: &position, contacts: &contacts };
+        without.refused |= frame.pass(map, lanes & arrived, poses, scratch);
+    }
+
+    /// The map of the first of these lanes.
+    #[inline(always)]
+    fn map_of(&self, block: &Block, lanes: u16) -> Option<(u32, &LiveMap)> {
+        let key = self.key(block.characters[lanes.trailing_zeros() as usize])?;
+        Some((key.map(), self.map(key)?))
+    }
+
+    /// Inverse headings of lanes that travel.
+    fn backs(&self, block: &Block, lanes: u16) -> [Row; 4] {
+        let mut back = NO_TURN;
+        for lane in lanes_of(lanes) {
+            let turn = self.cells[block.characters[lane] as usize].root.back();
+            back.iter_mut().zip(turn).for_each(|(row, value)| row.0[lane] = value);
+        }
+        back
+    }
+
+    /// What a block's lanes will read.
+    #[inline(always)]
+    fn sources<'a>(&self, block: &Block, poses: &'a [StreamPose<'a>]) -> Option<LineSources<'a>> {
+        let mut runs: [&[f32]; BLOCK] = [&[]; BLOCK];
+        let mut there = 0u16;
+        for lane in lanes_of(block.live) {
+            if let Some(key) = self.key(block.characters[lane]) {
+                let run = poses.get(key.pose as usize).map_or(&[][..], |pose| pose.rotations.words());
+                runs[lane] = run;
+                there |= u16::from(!run.is_empty()) << lane;
+            }
+        }
+        repeat(&mut runs, there);
+        LineSources::new(&runs)
+    }
+
+    /// What most of a block's lanes will read.
+    #[inline(always)]
+    fn around<'a, Q: StreamRotation>(&self, block: &Block, poses: &'a StreamBuffer<Q>) -> &'a [Row] {
+        let first = lanes_of(block.live).find_map(|lane| self.key(block.characters[lane]));
+        first.map_or(&[], |key| poses.ahead(key.pose))
+    }
+}
+
+impl Frame<'_> {
+    /// One pass of lanes whose poses are found; gives those whose pose is refused.
+    #[inline(always)]
+    fn pass(&self, map: &LiveMap, lanes: u16, poses: Poses<'_>, scratch: &mut Scratch) -> u16 {
+        if lanes == 0 {
+            return 0;
+        }
+        let Poses { native, packed, position, contacts } = poses;
+        let (rows, back);
+        let mut travels = None;
+        if lanes & self.travels != 0 {
+            rows = Row::of_bits(lanes & self.travels);
+            back = self.table.backs(self.block, lanes & self.travels);
+            travels = Some(Travels { back: &back, lanes: &rows });
+        }
+        let streamed = Streamed {
+            poses: native,
+            packed,
+            position,
+            contacts,
+            leg: &self.block.leg,
+            own: Row::of_bits(lanes),
+            travels,
+        };
+        // Lanes that are not due may be overwritten, sampled ones not.
+        let reach = if lanes == self.due { Reach::Block } else { Reach::Own };
+        let mut good = Row::ZERO;
+        live(self.simd, map, &streamed, reach, self.kept, &mut good, scratch);
+        if good.same(&streamed.own) {
+            return 0;
+        }
+        lanes_of(lanes).filter(|&lane| good.0[lane] < 0.5).fold(0, |mask, lane| mask | 1 << lane)
+    }
+}
+
+/// Where the poses of a pass lie.
+struct Poses<'a> {
+    native: Native<'a>,
+    packed: bool,
+    position: &'a [Row; 3],
+    contacts: &'a [Row; MAX_FEET],
+}
+
+/// Fills lanes without a run with that of another.
+#[inline]
+fn repeat(runs: &mut [&[f32]; BLOCK], there: u16) {
+    if there != 0 && there != u16::MAX {
+        let some = runs[there.trailing_zeros() as usize];
+        lanes_of(!there).for_each(|lane| runs[lane] = some);
+    }
+}
+
+pub(super) fn line_joints(packed: bool) -> usize {
+    if packed { PACKED_JOINTS } else { LINE_JOINTS }
+}
+
+/// A line of a shorter run, identities at its end.
+pub(super) fn made_up(run: &[f32], packed: bool) -> [f32; BLOCK] {
+    let mut line: [f32; BLOCK] = if packed {
+        bytemuck::cast([SnormQuat::IDENTITY; PACKED_JOINTS])
+    } else {
+        bytemuck::cast([[0.0f32, 0.0, 0.0, 1.0]; LINE_JOINTS])
+    };
+    line.iter_mut().zip(run).for_each(|(to, from)| *to = *from);
+    line
+}
