@@ -39,9 +39,11 @@ impl Target {
         let content;
         let (character, roles, reference, soles, file) = match source::built_in(name) {
             Some(built) => {
-                content = name.as_bytes().to_vec();
-                let source = built.rig_source();
-                let (mut reference, mut roles) = (source.reference.clone(), built.roles.clone());
+                let soles = built.rig_source().soles;
+                let mut roles = built.roles.clone();
+                // As a file's: in the T pose that it was made in, knees and elbows are bent by a degree or two, which
+                // would be off every source.
+                let mut reference = ReferencePose::aligned(&built.character.skeleton, &roles);
                 if let (Some(_), Some((file, own))) = (overrides, &known) {
                     let skeleton = &built.character.skeleton;
                     roles = own.roles(skeleton, &roles).map_err(|error| Failure::input(file, error))?;
@@ -49,7 +51,8 @@ impl Target {
                         .reference(skeleton, &roles, &reference)
                         .map_err(|error| Failure::input(file, error))?;
                 }
-                (built.character.clone(), roles, reference, source.soles, None)
+                content = format!("{name} {reference:?}").into_bytes();
+                (built.character.clone(), roles, reference, soles, None)
             }
             None => {
                 let bytes = std::fs::read(path).map_err(|error| Failure::Input {
