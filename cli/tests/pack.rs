@@ -104,6 +104,18 @@ fn only_archives_are_replaced_and_no_input() {
     assert_eq!(again.status.code(), Some(2), "{}", stderr(&again));
     assert!(stderr(&again).contains("pack the files"), "{}", stderr(&again));
 
+    // It has no skeleton to pose, and is read in one way only.
+    for (more, word) in [
+        (&["--pose"][..], "render"),
+        (&["--pose", "--clip", "idle"], "render"),
+        (&["--lenient"], "not of archives"),
+        (&["--overrides", &text], "not of archives"),
+    ] {
+        let refused = throng(&[&["inspect", &archive], more].concat());
+        assert_eq!(refused.status.code(), Some(2), "{more:?}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains(word), "{}", stderr(&refused));
+    }
+
     let mut bytes = fs::read(&archive).expect("readable");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -183,6 +195,31 @@ fn what_cannot_be_packed_leaves_no_archive_unless_it_is_to_keep_going() {
     assert_eq!(fine.status.code(), Some(1), "{}", stderr(&fine));
     assert!(stderr(&fine).contains("further off than 0.001 mm") && !fs::exists(&archive).expect("looked"));
     assert_eq!(pack(&[&path("walk.glb")]).status.code(), Some(0));
+}
+
+/// A horse and a human share a spine: that is no reason to pack one for the other without a word.
+#[test]
+fn sources_that_have_little_in_common_with_the_character_are_told() {
+    let (Some(horse), Some(human)) = (data("gltf/quaternius/Horse.glb"), data("bvh/makehuman_walk1.bvh"))
+    else {
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let archive = directory.path().join("a.throng");
+    let [horse, human, archive] = [&horse, &human, &archive].map(|path| path.to_str().unwrap_or_default());
+    let warned = |files: &[&str]| {
+        let output = throng(&[&["pack", "--json", "-o", archive, "--keep-going"], files].concat());
+        let warnings = document(&output)["warnings"].to_string();
+        (warnings.contains("in common"), stderr(&output))
+    };
+    for files in [[horse, human], [human, horse]] {
+        let (warned, text) = warned(&files);
+        assert!(warned, "{files:?}: {text}");
+    }
+    for files in [[horse, horse], [human, human]] {
+        let (warned, text) = warned(&files);
+        assert!(!warned, "{files:?}: {text}");
+    }
 }
 
 #[test]

@@ -55,14 +55,9 @@ impl Target {
                 (built.character.clone(), roles, reference, soles, None)
             }
             None => {
-                let bytes = std::fs::read(path).map_err(|error| Failure::Input {
-                    path: path.to_owned(),
-                    what: if path.is_dir() {
-                        "is a folder; one character is needed".to_owned()
-                    } else {
-                        error.to_string()
-                    },
-                    hint: Some("`throng render --list` names what is built in".to_owned()),
+                let bytes = std::fs::read(path).map_err(|error| match path.is_dir() {
+                    true => Failure::input(path, "is a folder; one character is needed"),
+                    false => source::or_built_in(Failure::input(path, error), path),
                 })?;
                 content = content::content(path, Parts::All).map_err(|error| Failure::input(path, error))?;
                 let imported = beside.load(path, options).map_err(files::refused)?;
