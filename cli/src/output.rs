@@ -40,6 +40,10 @@ Exit codes:
 With --json a failure other than 1 and 130 after the options were understood is a document with
 \"error\", \"hint\" and \"exit_code\" on stdout; its words go to stderr in any case.";
 
+/// For archives that are damaged or of another character.
+pub const PACK_AGAIN: &str =
+    "`throng pack FILES --onto CHARACTER` packs the files that it was made from for the character";
+
 impl Failure {
     /// Options that contradict each other, and what to type instead.
     pub fn usage(what: impl Into<String>, hint: impl Into<String>) -> Self {

@@ -135,7 +135,7 @@ pub fn threads(asked: usize) -> usize {
 pub fn refused(error: StressError) -> Failure {
     match error {
         StressError::Import(error) => files::refused(error),
-        StressError::Archive { path, reason } => Failure::input(&path, reason),
+        StressError::Archive { path, reason } => Failure::input(&path, reason).hinted(output::PACK_AGAIN),
         StressError::Threads { .. } => Failure::usage(error.to_string(), "ask for fewer with --threads"),
         StressError::Scene { what, right } => Failure::Unusable { what, hint: right.to_owned() },
         other => Failure::Engine(other.to_string()),

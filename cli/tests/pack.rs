@@ -81,6 +81,12 @@ fn packed_clips_are_inspected_drawn_and_walked_with() {
     let refused = throng(&[&stress[..], &["--character", character, "--clips", &other]].concat());
     assert_eq!(refused.status.code(), Some(3));
     assert!(stderr(&refused).contains("another topology"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("throng pack FILES --onto"), "{}", stderr(&refused));
+    // Drawing it raw is no way out: it has no skeleton of its own.
+    let refused = throng(&["render", "--character", character, "--clips", &other, "-o", &path("x.png")]);
+    assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+    let text = stderr(&refused);
+    assert!(text.contains("throng pack FILES --onto") && !text.contains("--raw"), "{text}");
 }
 
 #[test]
