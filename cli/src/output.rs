@@ -31,7 +31,8 @@ pub enum Failure {
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done, every check passed
-  1  a check failed (the report says which); of many sources, some could not be used (retarget, check, pack --keep-going)
+  1  a check failed (the report says which), or a source could not be used that costs only itself
+     (retarget, check, pack --keep-going)
   2  wrong usage
   3  an input is not there, could not be read, or has nothing in it that can be used
   4  an output could not be written

@@ -251,9 +251,10 @@ fn in_words(reason: &str) -> &str {
     match reason {
         "not_judged" => "--judged is 0",
         "no_authored_contacts" => {
-            "no clip has authored contacts, so nobody knows when a foot should stand; --contacts names a file of them"
+            "nobody plays a clip with authored contacts alone, so it is not known when a foot should stand; with \
+             --character, --contacts names a file of them"
         }
-        "no_legs" => "nobody has legs whose joints are known by their roles",
+        "no_legs" => "nobody has a leg whose thigh, shin and foot are known by their roles and carry a mesh",
         "palette_format" => "positions cannot be read from palettes of this format",
         "no_stances" => "no foot came down in this time; let them walk for longer with --seconds",
         other => other,

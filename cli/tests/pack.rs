@@ -203,6 +203,38 @@ fn what_cannot_be_packed_leaves_no_archive_unless_it_is_to_keep_going() {
     assert_eq!(pack(&[&path("walk.glb")]).status.code(), Some(0));
 }
 
+/// What an archive cannot hold costs only itself, as what cannot be bound does: it is no fault of the program.
+#[test]
+fn a_clip_with_more_contacts_than_an_archive_holds_is_left_out() {
+    use throng::content::{self, BodyPlan, ClipKind, RigKind};
+    use throng::rig::{Role, Side};
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().unwrap_or_default().to_owned();
+    let body = content::character(RigKind::Biped, &BodyPlan::adult());
+    let clips = [ClipKind::Walk, ClipKind::Idle].map(|kind| content::clip(kind, &body));
+    let bytes = throng::export::glb(&body.character, &clips, &Default::default()).expect("writes");
+    fs::write(path("two.glb"), bytes).expect("written");
+    let parts = |side: Side| {
+        let toe = usize::from(body.roles.joint(Role::Toe(side)).expect("a toe"));
+        let joint = &body.character.skeleton.joints[toe].name;
+        serde_json::json!({ "ball": { "joint": joint, "offset_local_m": [0, 0, 0] } })
+    };
+    let contact = serde_json::json!({ "part": "ball", "t0": 0.1, "t1": 0.2 });
+    let contacts = serde_json::json!({
+        "file": "two.glb",
+        "clip": "walk",
+        "kind": "travelling",
+        "parts": { "left": parts(Side::Left), "right": parts(Side::Right) },
+        "feet": { "left": vec![contact; 70_000], "right": [] },
+    });
+    fs::write(path("two.contacts.json"), contacts.to_string()).expect("written");
+    let output = throng(&["pack", "--json", &path("two.glb"), "-o", &path("a.throng"), "--keep-going"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let report = document(&output);
+    assert_eq!(report["clip_count"], 1, "{report}");
+    assert!(report["left_out"][0].as_str().is_some_and(|text| text.contains("more contacts")), "{report}");
+}
+
 /// A horse and a human share a spine: that is no reason to pack one for the other without a word.
 #[test]
 fn sources_that_have_little_in_common_with_the_character_are_told() {
