@@ -10,6 +10,7 @@ use throng::retarget::{BindSource, bind};
 use throng::rig::Rig;
 use throng::stress::{
     Harness, Histogram, Quality, RunOptions, Scene, SceneOptions, Terrain, TerrainKind, Zone, run,
+    stage_costs,
 };
 
 const DT: f32 = 1.0 / 60.0;
@@ -119,6 +120,47 @@ fn a_clip_without_contacts_is_not_judged_and_the_reason_is_said() {
     for field in ["p50", "p99", "max"] {
         assert!(json["frame_us"][field].as_f64().unwrap() > 0.0);
     }
+}
+
+/// Two of a handful are a fifth by chance; of many they are not, and what is all wrong fails in any number.
+#[test]
+fn shares_of_few_stances_fail_only_beyond_what_chance_makes_of_them() {
+    let of = |stances: u64, straddling: f64, unreachable: f64| Quality {
+        stance_gap_mm_p99: 0.0,
+        stance_penetration_mm_p99: 0.0,
+        stance_slide_mm_p99: 0.0,
+        slide_within_mm_p99: 0.0,
+        unreachable_stance_percent: unreachable,
+        straddling_stance_percent: straddling,
+        stances,
+        samples: stances,
+    };
+    for (stances, straddling, unreachable) in
+        [(46, 10.9, 0.0), (46, 0.0, 2.2), (10, 20.0, 10.0), (400, 12.0, 1.5)]
+    {
+        assert_eq!(of(stances, straddling, unreachable).failure(), None, "{stances}");
+    }
+    for (stances, straddling, unreachable) in [
+        (46, 30.0, 0.0),
+        (46, 0.0, 10.0),
+        (3, 0.0, 100.0),
+        (Quality::ENOUGH_STANCES, 10.1, 0.0),
+        (100_000, 0.0, 1.1),
+    ] {
+        assert!(of(stances, straddling, unreachable).failure().is_some(), "{stances}");
+    }
+    assert!(of(46, 30.0, 0.0).failure().unwrap().contains("of only 46"));
+    let many = of(Quality::ENOUGH_STANCES, 0.0, 0.0);
+    assert_eq!([many.straddling_limit_percent(), many.unreachable_limit_percent()], [10.0, 1.0]);
+}
+
+#[test]
+fn stages_cost_nothing_rather_than_less_and_sum_to_the_frame() {
+    // The second stage was disturbed: to run up to the third was faster.
+    let mut times = [100.0, 250.0, 240.0, 300.0];
+    stage_costs(&mut times);
+    assert_eq!(times, [100.0, 140.0, 0.0, 60.0]);
+    stage_costs(&mut []);
 }
 
 #[test]

@@ -344,6 +344,9 @@ pub struct PackArgs {
     /// Archive to write.
     #[arg(short, long, value_name = "OUT.throng")]
     pub output: PathBuf,
+    /// How files are read.
+    #[command(flatten)]
+    pub reading: FileArgs,
 }
 
 fn millimetres(text: &str) -> Result<f64, String> {

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use throng::crowd::{CrowdConfig, PaletteFormat};
-use throng::lanes::{Isa, Mode, Simd};
 use throng::stress::SceneOptions;
 use throng_bench::live::{Axes, Held};
 use throng_bench::measure::{Effort, Run, Runs};
@@ -51,12 +50,7 @@ fn refused(error: BenchError) -> Failure {
 }
 
 fn options(args: &BenchArgs) -> Result<BenchOptions, Failure> {
-    let isa = match &args.isa {
-        Some(name) => Isa::by_name(name),
-        None => Isa::from_env(),
-    };
-    let isa = isa.map_err(|error| Failure::usage(error.to_string(), "leave --isa out"))?;
-    let mode = if args.strict { Mode::Strict } else { Mode::Fast };
+    let simd = stress::simd(args.isa.as_deref(), args.strict)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let format = match args.palette {
         PaletteName::Mat4 => PaletteFormat::Mat4,
@@ -70,7 +64,7 @@ fn options(args: &BenchArgs) -> Result<BenchOptions, Failure> {
         rigs: args.rigs.map_or(named.rigs, |rigs| rigs as usize),
         library: args.library.map_or(named.library, |clips| clips as usize),
         layers: args.layers.kind(),
-        config: CrowdConfig { simd: Simd::new(isa, mode), format, ..CrowdConfig::default() },
+        config: CrowdConfig { simd, format, ..CrowdConfig::default() },
         ..named
     };
     let threads = if args.threads == 0 { cores } else { args.threads.into() };

@@ -67,7 +67,7 @@ impl Body {
             joints: (0..rest.len() as u16).collect(),
             inverse_binds: rest.iter().map(Mat4::inverse).collect(),
         });
-        let sides = bones::Sides::new(&rest);
+        let sides = bones::Sides::new(&character.skeleton, &roles, &rest);
         let layouts = character.meshes.iter().map(|mesh| SkinnedMesh::new(mesh).ok()).collect();
         let mut body = Self { character, roles, reference, soles, rest, sides, layouts, extent: 1.0 };
         let look = Look { bones: false, colour: Some(Vec3::ONE) };
@@ -102,7 +102,7 @@ impl Body {
         if skins.first() == Some(&(self.character.skins.len() - 1)) {
             let models: Vec<Mat4> =
                 pose.palettes[0].iter().zip(&self.rest).map(|(entry, rest)| *entry * *rest).collect();
-            let mut solid = bones::solid(&self.character.skeleton, &self.rest, &models);
+            let mut solid = bones::solid(&self.character.skeleton, &self.sides, &self.rest, &models);
             if let Some(colour) = look.colour {
                 solid.surface = Surface::Plain(colour);
             }

@@ -19,7 +19,17 @@ pub fn beside(overrides: Option<&Path>) -> Result<Beside, Failure> {
 
 /// What an importer has against a file, which need not be the one that was asked for.
 pub fn refused(error: ImportError) -> Failure {
-    Failure::input(&error.file, error.kind)
+    Failure::input(&error.file, words(error.kind))
+}
+
+/// The library's words with options of the command line for its own.
+pub fn words(text: impl std::fmt::Display) -> String {
+    const OPTIONS: [(&str, &str); 3] = [
+        ("BvhOptions::lenient", "--lenient"),
+        ("ImportOptions::lenient", "--lenient"),
+        ("BvhOptions::frame_time", "--bvh-rate"),
+    ];
+    OPTIONS.iter().fold(text.to_string(), |text, (own, option)| text.replace(own, option))
 }
 
 /// What position channels of a BVH file mean.
@@ -51,6 +61,14 @@ pub struct FileArgs {
 }
 
 impl FileArgs {
+    /// True if any of them was given.
+    pub fn given(&self) -> bool {
+        self.bvh_positions != PositionsName::Auto
+            || self.bvh_unit.is_some()
+            || self.bvh_rate.is_some()
+            || self.lenient
+    }
+
     /// The library's words for them.
     pub fn options(&self) -> LoadOptions {
         let positions = match self.bvh_positions {

@@ -14,6 +14,7 @@ const MOST_INDENT: usize = 24;
 pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
     let path = &options.file;
     if source::is_archive(path) {
+        refuse_what_archives_lack(options)?;
         return inspect_archive::run(path, json);
     }
     let beside = files::beside(options.overrides.as_deref())?;
@@ -55,6 +56,26 @@ pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
         output::say(format!("warning: {}", output::printable(warning)));
     }
     Ok(())
+}
+
+/// Its clips are bound: there is no skeleton to pose, and nothing that could be read in another way.
+fn refuse_what_archives_lack(options: &InspectArgs) -> Result<(), Failure> {
+    let given = [
+        (options.pose, "--pose"),
+        (options.overrides.is_some(), "--overrides"),
+        (options.files.given(), "an option of how files are read"),
+    ];
+    match given.iter().find(|(given, _)| *given) {
+        None => Ok(()),
+        Some((_, "--pose")) => Err(Failure::usage(
+            "an archive has clips without a skeleton: it has no --pose",
+            "`throng render --character FILE --clips ARCHIVE --clip NAME --at SECONDS` draws one on its character",
+        )),
+        Some((_, what)) => Err(Failure::usage(
+            format!("{what} is of characters and clips, not of archives"),
+            "leave it out, or name the file that the archive was made from",
+        )),
+    }
 }
 
 fn tree(inspection: &Inspection, parents: &[Option<usize>]) -> comfy_table::Table {

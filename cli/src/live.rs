@@ -1,5 +1,7 @@
 //! Bodies in a crowd: retargeted, on the ground, through the same frame that `stress` runs.
 
+use std::path::Path;
+
 use glam::{Mat4, Quat, Vec3, Vec4};
 use throng::crowd::{
     Crowd, CrowdConfig, Frame, Ground, Handle, PaletteFormat, Play, Serial, TIERS, TierConfig, WorldTransform,
@@ -8,8 +10,8 @@ use throng::error::BuildError;
 use throng::retarget::{BindSource, bind};
 use throng::rig::{Rig, RigSource};
 
-use crate::body::{Body, Look, Pose};
-use crate::output::Failure;
+use crate::body::{Look, Pose};
+use crate::output::{Failure, PACK_AGAIN};
 use crate::source::{Motion, Subject};
 
 /// Seconds of one frame.
@@ -51,17 +53,18 @@ impl<'a> Live<'a> {
         let mut crowd = Crowd::new(CrowdConfig { format, tiers, interpolate, ..CrowdConfig::default() });
         let mut bound = Vec::with_capacity(cast.len());
         for subject in cast {
-            bound.push(admit(&mut crowd, subject).map_err(|error| unfit(&subject.body, &error))?);
+            bound.push(admit(&mut crowd, subject).map_err(|error| unfit(subject, &error))?);
         }
         let mut actors = Vec::with_capacity(entrances.len());
         for entrance in entrances {
-            let body = &cast[entrance.subject].body;
+            let subject = &cast[entrance.subject];
             let (rig, clip) = bound[entrance.subject];
             let place = WorldTransform::standing(entrance.x, entrance.z, entrance.yaw);
             let play = Play { time: entrance.time, ..Play::new(clip) };
             let spawn = |skin: usize| crowd.spawn(rig, skin, place, &[play]);
-            let handles: Result<Vec<Handle>, BuildError> = body.skins(look).into_iter().map(spawn).collect();
-            actors.push((entrance.subject, handles.map_err(|error| unfit(body, &error))?));
+            let handles: Result<Vec<Handle>, BuildError> =
+                subject.body.skins(look).into_iter().map(spawn).collect();
+            actors.push((entrance.subject, handles.map_err(|error| unfit(subject, &error))?));
         }
         Ok(Self { cast, crowd, actors, ground })
     }
@@ -107,12 +110,12 @@ fn admit(
     Ok((crowd.add_rig(rig)?, crowd.add_clip(bound)?))
 }
 
-fn unfit(body: &Body, error: &BuildError) -> Failure {
-    Failure::Input {
-        path: body.character.name.clone().into(),
-        what: format!("cannot join a crowd: {error}"),
-        hint: Some("--raw draws it as it is, on its own skeleton, with nothing solved".to_owned()),
-    }
+fn unfit(subject: &Subject, error: &BuildError) -> Failure {
+    let bound = subject.motions.first().is_some_and(|motion| motion.bound.is_some());
+    let hint =
+        if bound { PACK_AGAIN } else { "--raw draws it as it is, on its own skeleton, with nothing solved" };
+    let name = Path::new(&subject.body.character.name);
+    Failure::input(name, format!("cannot join a crowd: {error}")).hinted(hint)
 }
 
 fn root(root: &WorldTransform) -> Mat4 {

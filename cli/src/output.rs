@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use throng::clip::archive::ARCHIVE_EXTENSION;
 
 /// Why a command ends with something other than 0.
 #[derive(Debug)]
@@ -20,22 +21,29 @@ pub enum Failure {
     Usage { what: String, hint: String },
     /// A file could not be read or makes no sense (3).
     Input { path: PathBuf, what: String, hint: Option<String> },
+    /// Inputs were read, but nothing of them can be used (3).
+    Unusable { what: String, hint: String },
     /// A result could not be written (4).
-    Output { path: PathBuf, what: String },
+    Output { path: PathBuf, what: String, hint: Option<String> },
 }
 
 /// The table in `--help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done, every check passed
-  1  a check failed (the report says which)
+  1  a check failed (the report says which), or a source could not be used that costs only itself
+     (retarget, check, pack --keep-going)
   2  wrong usage
-  3  an input could not be read
+  3  an input is not there, could not be read, or has nothing in it that can be used
   4  an output could not be written
   5  the engine refused what it was given (a fault of the program)
 130  interrupted (Ctrl-C); retarget and check tell of what is done
 With --json a failure other than 1 and 130 after the options were understood is a document with
 \"error\", \"hint\" and \"exit_code\" on stdout; its words go to stderr in any case.";
+
+/// For archives that are damaged or of another character.
+pub const PACK_AGAIN: &str =
+    "`throng pack FILES --onto CHARACTER` packs the files that it was made from for the character";
 
 impl Failure {
     /// Options that contradict each other, and what to type instead.
@@ -48,12 +56,25 @@ impl Failure {
         Self::Input { path: path.to_owned(), what: what.to_string(), hint: None }
     }
 
+    /// A file that cannot be written, and why not.
+    pub fn output(path: &Path, what: impl fmt::Display) -> Self {
+        Self::Output { path: path.to_owned(), what: what.to_string(), hint: None }
+    }
+
+    /// With what to do about it, if it is of a file.
+    pub fn hinted(mut self, text: &str) -> Self {
+        if let Self::Input { hint, .. } | Self::Output { hint, .. } = &mut self {
+            *hint = Some(text.to_owned());
+        }
+        self
+    }
+
     /// Process exit code.
     pub fn code(&self) -> u8 {
         match self {
             Self::Check(_) => 1,
             Self::Usage { .. } => 2,
-            Self::Input { .. } => 3,
+            Self::Input { .. } | Self::Unusable { .. } => 3,
             Self::Output { .. } => 4,
             Self::Engine(_) => 5,
             Self::Interrupted(_) => 130,
@@ -63,9 +84,8 @@ impl Failure {
     /// What to do about it, where that is not plain from the message.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::Usage { hint, .. } => Some(hint),
-            Self::Input { hint, .. } => hint.as_deref(),
-            Self::Output { .. } => Some("choose another place with -o"),
+            Self::Usage { hint, .. } | Self::Unusable { hint, .. } => Some(hint),
+            Self::Input { hint, .. } | Self::Output { hint, .. } => hint.as_deref(),
             _ => None,
         }
     }
@@ -75,9 +95,10 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Check(what) | Self::Engine(what) | Self::Interrupted(what) => f.write_str(what),
-            Self::Usage { what, .. } => f.write_str(what),
-            Self::Input { path, what, .. } => write!(f, "{}: {what}", path.display()),
-            Self::Output { path, what } => write!(f, "{}: {what}", path.display()),
+            Self::Usage { what, .. } | Self::Unusable { what, .. } => f.write_str(what),
+            Self::Input { path, what, .. } | Self::Output { path, what, .. } => {
+                write!(f, "{}: {what}", path.display())
+            }
         }
     }
 }
@@ -89,7 +110,7 @@ pub fn say(text: impl fmt::Display) {
     if let Err(error) = writeln!(stdout, "{text}").and_then(|()| stdout.flush())
         && error.kind() != std::io::ErrorKind::BrokenPipe
     {
-        let failure = Failure::Output { path: "stdout".into(), what: format!("cannot be written: {error}") };
+        let failure = Failure::output(Path::new("stdout"), format!("cannot be written: {error}"));
         report(&failure, false);
         std::process::exit(failure.code().into());
     }
@@ -140,35 +161,50 @@ pub fn report(failure: &Failure, json: bool) {
     }
 }
 
-/// What a command writes: first bytes of every such file, and its word.
+/// What a command writes: first bytes of every such file, its word, its ending.
 #[derive(Clone, Copy, Debug)]
-pub struct FileKind([u8; 8], &'static str);
+pub struct FileKind([u8; 8], &'static str, &'static str);
 
 /// A PNG file.
-pub const PICTURE: FileKind = FileKind([0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'], "picture");
+pub const PICTURE: FileKind = FileKind([0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'], "picture", "png");
 
 /// An archive of clips.
-pub const ARCHIVE: FileKind = FileKind(throng::clip::archive::MAGIC, "clip archive");
+pub const ARCHIVE: FileKind = FileKind(throng::clip::archive::MAGIC, "clip archive", ARCHIVE_EXTENSION);
 
 /// A GLB file.
-pub const GLB: FileKind = FileKind(*b"glTF\x02\0\0\0", "GLB file");
+pub const GLB: FileKind = FileKind(*b"glTF\x02\0\0\0", "GLB file", "glb");
 
 /// A BVH file.
-pub const BVH: FileKind = FileKind(*b"HIERARCH", "BVH file");
+pub const BVH: FileKind = FileKind(*b"HIERARCH", "BVH file", "bvh");
+
+/// Refuses names that promise another kind of file than is written; `option` is what they were given with.
+pub fn refuse_ending(output: &Path, kind: FileKind, option: &str) -> Result<(), Failure> {
+    let FileKind(_, word, right) = kind;
+    let Some(ending) = output.extension().filter(|own| !own.eq_ignore_ascii_case(right)) else {
+        return Ok(());
+    };
+    let what = format!(
+        "{}: a {word} is written as .{right} and nothing else, not as .{}",
+        output.display(),
+        ending.to_string_lossy()
+    );
+    let name = output.with_extension(right);
+    Err(Failure::usage(what, format!("name it {} with {option}", name.display())))
+}
 
 /// Refuses to replace an input, however its path is spelt, a file that an input refers to, or anything that is not of
-/// the kind that is written.
-pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind) -> Result<(), Failure> {
+/// the kind that is written; `option` is what names it.
+pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind, option: &str) -> Result<(), Failure> {
     let Ok(target) = fs::canonicalize(output) else {
         return Ok(());
     };
     let refused = |what: &str| {
         let what = format!("{} {what}; it will not be overwritten", output.display());
-        Err(Failure::usage(what, "choose another name with -o"))
+        Err(Failure::usage(what, format!("choose another name with {option}")))
     };
     if !target.is_file() {
-        let what = "this is no regular file".to_owned();
-        return Err(Failure::Output { path: output.to_owned(), what });
+        let hint = format!("name a file with {option}");
+        return Err(Failure::output(output, "this is no regular file").hinted(&hint));
     }
     for input in inputs.iter().filter_map(|input| fs::canonicalize(input).ok()) {
         if input == target {
@@ -188,7 +224,7 @@ pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind) -> Resul
         let mut first = [0; 8];
         std::io::Read::read_exact(&mut file, &mut first).map(|()| first)
     });
-    let FileKind(magic, word) = kind;
+    let FileKind(magic, word, _) = kind;
     if !matches!(starts, Ok(first) if first == magic)
         && fs::metadata(&target).is_ok_and(|data| data.len() > 0)
     {
@@ -203,7 +239,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 
 /// Writes `bytes` beside `path` and renames, so that no reader ever meets half a file.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |what: String| Failure::Output { path: path.to_owned(), what };
+    let failed = |what: String| Failure::output(path, what).hinted("choose another place for it");
     // Through a link, not over it.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().ok_or_else(|| failed("this is not a file name".into()))?;

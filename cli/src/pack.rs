@@ -10,8 +10,9 @@ use serde::Serialize;
 use throng::clip::archive::{Archive, ArchiveError, PackSettings, PackedClip, pack};
 use throng::clip::{BoundClip, MotionKeys, RawClip};
 use throng::content::{self, BodyPlan, BuiltIn, RigKind};
+use throng::import::Beside;
 use throng::retarget::{BindSource, fitting_keys};
-use throng::rig::{ReferencePose, Rig, RigSource};
+use throng::rig::{ReferencePose, Rig, RigSource, Role, RoleMap};
 
 use crate::args::PackArgs;
 use crate::body::Body;
@@ -72,9 +73,11 @@ struct Source {
 pub fn run(options: &PackArgs, json: bool) -> Result<(), Failure> {
     let mut inputs = options.files.clone();
     inputs.extend(options.onto.as_ref().map(PathBuf::from));
-    output::refuse_inputs(&options.output, &inputs, ARCHIVE)?;
+    output::refuse_inputs(&options.output, &inputs, ARCHIVE, "-o")?;
+    output::refuse_ending(&options.output, ARCHIVE, "-o")?;
     let (mut warnings, mut left_out) = (Vec::new(), Vec::new());
     let (rig, body, sources) = gather(options, &mut warnings, &mut left_out)?;
+    strangers(&sources, &body, &mut warnings);
     let settings = PackSettings { tolerance: options.tolerance * 1e-3, shell: options.shell * 1e-3 };
     let names = names(&sources, &mut warnings);
 
@@ -90,23 +93,34 @@ pub fn run(options: &PackArgs, json: bool) -> Result<(), Failure> {
         let keys = fitting_keys(from, &motion.clip, &rig);
         match keys.and_then(|keys| Ok((BoundClip::build(rig.topology(), &keys)?, keys))) {
             Ok((clip, keys)) => bound.push((index, clip, keys)),
-            Err(error) => left_out.push(match file {
-                Some(file) => format!("{}: {error}", file.display()),
-                None => error.to_string(),
-            }),
+            Err(error) => left_out.push(of_file(file, &error)),
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
     if bound.is_empty() {
-        let what = "no clip is left to be packed".to_owned();
-        return Err(Failure::usage(
-            [what].into_iter().chain(left_out).chain(warnings).collect::<Vec<_>>().join("; "),
-            "`throng inspect FILE` shows the clips of a file",
-        ));
+        return Err(nothing_left(left_out, warnings));
     }
-    let packed = fit_all(&rig, &bound, &names, &settings, options.threads.into())
-        .map_err(|error| Failure::Engine(error.to_string()))?;
+    // What an archive cannot hold is left out, as what cannot be bound is.
+    let mut packed = Vec::with_capacity(bound.len());
+    let fitted = fit_all(&rig, &bound, &names, &settings, options.threads.into());
+    bound = std::mem::take(&mut bound)
+        .into_iter()
+        .zip(fitted)
+        .filter_map(|(own, fitted)| match fitted {
+            Ok(fitted) => {
+                packed.push(fitted);
+                Some(own)
+            }
+            Err(error) => {
+                left_out.push(of_file(&sources[own.0].file, &error));
+                None
+            }
+        })
+        .collect();
+    if packed.is_empty() {
+        return Err(nothing_left(left_out, warnings));
+    }
     let bytes = pack(&rig, &settings, &packed).map_err(|error| Failure::Engine(error.to_string()))?;
     let mut report = report(options, &bytes, &sources, &bound, &names, warnings)?;
     let over = report.clips.iter().filter(|row| row.error_mm > options.tolerance).count();
@@ -125,6 +139,21 @@ pub fn run(options: &PackArgs, json: bool) -> Result<(), Failure> {
         return Err(Failure::Check(verdict(options, &report, over)));
     }
     Ok(())
+}
+
+fn of_file(file: &Option<PathBuf>, error: &dyn std::fmt::Display) -> String {
+    match file {
+        Some(file) => format!("{}: {error}", file.display()),
+        None => error.to_string(),
+    }
+}
+
+fn nothing_left(left_out: Vec<String>, warnings: Vec<String>) -> Failure {
+    let what = "no clip is left to be packed".to_owned();
+    Failure::Unusable {
+        what: [what].into_iter().chain(left_out).chain(warnings).collect::<Vec<_>>().join("; "),
+        hint: "`throng inspect FILE` shows the clips of a file".to_owned(),
+    }
 }
 
 /// What failed, and what has become of the archive.
@@ -158,6 +187,7 @@ fn gather(
 ) -> Result<(Rig, Body, Vec<Source>), Failure> {
     let mut sources = Vec::new();
     let mut own = None;
+    let (load, beside) = (options.reading.options(), Beside::new());
     for path in &options.files {
         if source::is_archive(path) {
             return Err(Failure::usage(
@@ -165,7 +195,7 @@ fn gather(
                 "pack the files that it was made from",
             ));
         }
-        let (body, motions) = match source::read(path, warnings) {
+        let (body, motions) = match source::read(path, &load, &beside, warnings) {
             Ok(read) => read,
             Err(failure) if options.keep_going && (options.onto.is_some() || own.is_some()) => {
                 left_out.push(failure.to_string());
@@ -180,7 +210,11 @@ fn gather(
     let body = match (&options.onto, own) {
         (Some(name), _) => match source::built_in(name) {
             Some(known) => source::body_of(built.insert(known)),
-            None => source::read(Path::new(name), warnings)?.0,
+            None => {
+                let path = Path::new(name);
+                let read = source::read(path, &load, &beside, warnings);
+                read.map_err(|failure| source::or_built_in(failure, path))?.0
+            }
         },
         (None, Some(own)) => own,
         (None, None) => {
@@ -219,6 +253,35 @@ fn stance(owner: &Owner, body: &Body) -> ReferencePose {
     pose.unwrap_or_else(|| owner.reference.clone())
 }
 
+/// Warns of files whose bodies have little in common with the character: their clips move only what both have.
+fn strangers(sources: &[Source], body: &Body, warnings: &mut Vec<String>) {
+    let counts = |role: &Role| !matches!(role, Role::Finger(..) | Role::Twist(..));
+    let count = |roles: &RoleMap| roles.iter().filter(|(role, _)| counts(role)).count();
+    let mut last: Option<&Path> = None;
+    for Source { file, motion } in sources {
+        let Some(file) = file.as_deref().filter(|file| last != Some(*file)) else { continue };
+        last = Some(file);
+        let (from, to) = (&motion.owner.roles, &body.roles);
+        let shared = to.iter().filter(|(role, _)| counts(role) && from.joint(*role).is_some()).count();
+        let most = count(from).max(count(to));
+        // Bodies without roles are bound by the names of their joints.
+        let (shared, most, what) = if most > 0 {
+            (shared, most, "roles")
+        } else {
+            let (from, to) = (&motion.owner.skeleton, &body.character.skeleton);
+            let named = to.joints.iter().filter(|joint| from.find(&joint.name).is_some()).count();
+            (named, from.joints.len().max(to.joints.len()), "joint names")
+        };
+        if 2 * shared < most {
+            warnings.push(format!(
+                "{}: has {shared} of {most} {what} in common with {:?}; what only one of them has does not move",
+                file.display(),
+                body.character.name,
+            ));
+        }
+    }
+}
+
 /// Names of the clips; where several are alike, those of their files before them.
 fn names(sources: &[Source], warnings: &mut Vec<String>) -> Vec<String> {
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
@@ -248,14 +311,14 @@ fn names(sources: &[Source], warnings: &mut Vec<String>) -> Vec<String> {
     names
 }
 
-/// Fits all clips on so many threads.
+/// Fits all clips on so many threads; results in their order.
 fn fit_all(
     rig: &Rig,
     bound: &[(usize, BoundClip, MotionKeys)],
     names: &[String],
     settings: &PackSettings,
     threads: usize,
-) -> Result<Vec<PackedClip>, ArchiveError> {
+) -> Vec<Result<PackedClip, ArchiveError>> {
     let threads = match threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
@@ -266,12 +329,12 @@ fn fit_all(
         let mut done = Vec::new();
         while let Some((index, clip, keys)) = bound.get(next.fetch_add(1, Ordering::Relaxed)) {
             let packed = PackedClip::fit(rig, clip, Some(keys), settings);
-            done.push(packed.map(|packed| packed.named(names[*index].clone())));
+            done.push((*index, packed.map(|packed| packed.named(names[*index].clone()))));
             bar.inc(1);
         }
         done
     };
-    let done = std::thread::scope(|scope| {
+    let mut done: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.min(bound.len())).map(|_| scope.spawn(work)).collect();
         workers
             .into_iter()
@@ -279,7 +342,8 @@ fn fit_all(
             .collect()
     });
     bar.finish_and_clear();
-    done
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, packed)| packed).collect()
 }
 
 /// What the archive says of itself, read back.

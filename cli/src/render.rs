@@ -69,7 +69,8 @@ pub fn run(options: &RenderArgs, json: bool) -> Result<(), Failure> {
         list(json);
         return Ok(());
     }
-    output::refuse_inputs(&options.output, &source::inputs(options), output::PICTURE)?;
+    output::refuse_inputs(&options.output, &source::inputs(options), output::PICTURE, "-o")?;
+    output::refuse_ending(&options.output, output::PICTURE, "-o")?;
     let usual = if options.crowd.is_some() { [1280, 720] } else { [240, 320] };
     let format = Format { size: options.size.unwrap_or(usual), samples: options.samples };
     let (png, report) = match options.crowd {
@@ -240,7 +241,7 @@ fn contacts(clip: &RawClip, time: f32) -> String {
 }
 
 fn png(sheet: &Sheet, options: &RenderArgs) -> Result<Vec<u8>, Failure> {
-    sheet.png().map_err(|error| Failure::Output { path: options.output.clone(), what: error.to_string() })
+    sheet.png().map_err(|error| Failure::output(&options.output, error))
 }
 
 fn list(json: bool) {

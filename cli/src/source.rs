@@ -102,7 +102,9 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
         Some(built) => body_of(built),
         None => {
             let beside = files::beside(options.overrides.as_deref())?;
-            let (body, own) = read_with(Path::new(name), &options.files.options(), &beside, &mut warnings)?;
+            let path = Path::new(name);
+            let read = read(path, &options.files.options(), &beside, &mut warnings);
+            let (body, own) = read.map_err(|failure| or_built_in(failure, path))?;
             motions.extend(own);
             body
         }
@@ -112,7 +114,11 @@ pub fn load(options: &RenderArgs) -> Result<Subject, Failure> {
         if is_archive(path) {
             motions.extend(unpack(path, &body)?);
         } else {
-            motions.extend(read_with(path, &options.files.options(), &beside, &mut warnings)?.1);
+            let own = read(path, &options.files.options(), &beside, &mut warnings)?.1;
+            if own.is_empty() {
+                return Err(Failure::input(path, "has no clips"));
+            }
+            motions.extend(own);
         }
     }
     if options.clip.as_deref() == Some(REST) {
@@ -202,27 +208,24 @@ fn unpack(path: &Path, body: &Body) -> Result<Vec<Motion>, Failure> {
 }
 
 /// Body and motions of a file.
-pub fn read(path: &Path, warnings: &mut Vec<String>) -> Result<(Body, Vec<Motion>), Failure> {
-    read_with(path, &LoadOptions::default(), &Beside::new(), warnings)
-}
-
-fn read_with(
+pub fn read(
     path: &Path,
     options: &LoadOptions,
     beside: &Beside,
     warnings: &mut Vec<String>,
 ) -> Result<(Body, Vec<Motion>), Failure> {
-    let loaded = beside.load(path, options).map_err(|error| Failure::Input {
-        path: error.file.clone(),
-        what: error.kind.to_string(),
-        hint: (!path.exists()).then(|| "`throng render --list` names what is built in".to_owned()),
-    })?;
+    let loaded = beside.load(path, options).map_err(files::refused)?;
     if loaded.character.skeleton.joints.is_empty() {
-        return Err(Failure::input(path, "has no skeleton to draw"));
+        return Err(Failure::input(path, "has no skeleton"));
     }
     let told = loaded.report.warnings.iter().map(|warning| format!("{}: {warning}", path.display()));
     warnings.extend(told);
     Ok(of_import(loaded))
+}
+
+/// Where a built-in name could stand instead of a path, what those are.
+pub fn or_built_in(failure: Failure, path: &Path) -> Failure {
+    if path.exists() { failure } else { failure.hinted("`throng render --list` names what is built in") }
 }
 
 /// Body and motions of an import.

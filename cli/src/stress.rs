@@ -9,8 +9,8 @@ use throng::stress::{
 
 use crate::args::StressArgs;
 use crate::output::{self, Failure};
-use crate::progress;
 use crate::table::{align_right, grouped, table};
+use crate::{files, progress};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -18,7 +18,24 @@ struct Document<'a> {
     report: &'a StressReport,
     /// Why the run fails, if it does.
     failure: Option<&'a str>,
+    /// Largest shares of stances, which give way where there are few.
+    limits: Option<Limits>,
     warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Limits {
+    unreachable_stance_percent: f64,
+    straddling_stance_percent: f64,
+}
+
+impl Limits {
+    fn of(quality: &Quality) -> Self {
+        Self {
+            unreachable_stance_percent: quality.unreachable_limit_percent(),
+            straddling_stance_percent: quality.straddling_limit_percent(),
+        }
+    }
 }
 
 /// Runs the command.
@@ -46,7 +63,9 @@ pub fn run(options: &StressArgs, json: bool) -> Result<(), Failure> {
     bar.finish_and_clear();
     let failure = report.failure();
     if json {
-        output::print_json(&Document { report: &report, failure: failure.as_deref(), warnings: &warnings });
+        let limits = report.quality.as_ref().map(Limits::of);
+        let failure = failure.as_deref();
+        output::print_json(&Document { report: &report, failure, limits, warnings: &warnings });
     } else {
         print(&report);
     }
@@ -115,10 +134,10 @@ pub fn threads(asked: usize) -> usize {
 /// What the library will not build or run, as the command's own failure.
 pub fn refused(error: StressError) -> Failure {
     match error {
-        StressError::Import(error) => Failure::input(&error.file, &error.kind),
-        StressError::Archive { path, reason } => Failure::input(&path, reason),
+        StressError::Import(error) => files::refused(error),
+        StressError::Archive { path, reason } => Failure::input(&path, reason).hinted(output::PACK_AGAIN),
         StressError::Threads { .. } => Failure::usage(error.to_string(), "ask for fewer with --threads"),
-        StressError::Scene { what, right } => Failure::usage(what, right),
+        StressError::Scene { what, right } => Failure::Unusable { what, hint: right.to_owned() },
         other => Failure::Engine(other.to_string()),
     }
 }
@@ -192,16 +211,22 @@ fn print(report: &StressReport) {
         host.events_lost,
     ));
     let Some(quality) = &report.quality else {
-        output::say(format!("feet not judged: {}", report.quality_reason.unwrap_or("no reason given")));
+        output::say(format!(
+            "feet not judged: {}",
+            report.quality_reason.map_or("no reason given", in_words)
+        ));
         return;
     };
     let mut feet = table(&["feet on the ground", "", "at most"]);
+    let limits = Limits::of(quality);
+    let percent = |limit: f64| format!("{} %", (10.0 * limit).round() / 10.0);
+    let [reach, riser] = [limits.unreachable_stance_percent, limits.straddling_stance_percent].map(percent);
     let rows = [
         ("gap, 99th percentile", format!("{:.2} mm", quality.stance_gap_mm_p99), ""),
         ("penetration, 99th percentile", format!("{:.2} mm", quality.stance_penetration_mm_p99), ""),
         ("slide, 99th percentile", format!("{:.2} mm", quality.stance_slide_mm_p99), ""),
-        ("stances out of reach", format!("{:.2} %", quality.unreachable_stance_percent), "1 %"),
-        ("stances over a riser", format!("{:.2} %", quality.straddling_stance_percent), "10 %"),
+        ("stances out of reach", format!("{:.2} %", quality.unreachable_stance_percent), &reach),
+        ("stances over a riser", format!("{:.2} %", quality.straddling_stance_percent), &riser),
     ];
     for (name, value, limit) in rows {
         feet.add_row([name, &value, limit]);
@@ -213,4 +238,25 @@ fn print(report: &StressReport) {
         report.judged_characters,
         grouped(quality.stances as usize)
     ));
+    if quality.stances < Quality::ENOUGH_STANCES {
+        output::say(format!(
+            "fewer than {} stances: the limits are as much wider as chance makes shares of so few",
+            grouped(Quality::ENOUGH_STANCES as usize)
+        ));
+    }
+}
+
+/// Why feet are not judged.
+fn in_words(reason: &str) -> &str {
+    match reason {
+        "not_judged" => "--judged is 0",
+        "no_authored_contacts" => {
+            "nobody plays a clip with authored contacts alone, so it is not known when a foot should stand; with \
+             --character, --contacts names a file of them"
+        }
+        "no_legs" => "nobody has a leg whose thigh, shin and foot are known by their roles and carry a mesh",
+        "palette_format" => "positions cannot be read from palettes of this format",
+        "no_stances" => "no foot came down in this time; let them walk for longer with --seconds",
+        other => other,
+    }
 }

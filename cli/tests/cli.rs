@@ -163,6 +163,118 @@ fn stress_reports_speed_and_feet() {
     assert_eq!(output.status.code(), Some(if passed { 0 } else { 1 }), "{}", stderr(&output));
 }
 
+/// Shares of a handful of stances are judged with room for chance, and that is said.
+#[test]
+fn stress_says_where_there_are_too_few_stances_for_its_limits() {
+    let few = ["stress", "--characters", "6", "--seconds", "2", "--rigs", "2", "--library", "4"];
+    let output = throng(&few);
+    assert!(stdout(&output).contains("fewer than 1 000 stances"), "{}", stdout(&output));
+    let report = document(&throng(&[&few[..], &["--json"]].concat()));
+    let limit = |field: &str| report["limits"][field].as_f64().expect("a number");
+    assert!(limit("straddling_stance_percent") > 10.0 && limit("unreachable_stance_percent") > 1.0);
+    let stages = report["stages"].as_array().expect("stages");
+    assert!(stages.iter().all(|stage| stage["ns_per_character"].as_f64() >= Some(0.0)), "{report}");
+}
+
+#[test]
+fn feet_that_are_not_judged_are_told_in_words() {
+    let output = throng(&[&SMALL[..], &["--judged", "0"]].concat());
+    assert!(stdout(&output).contains("feet not judged: --judged is 0"), "{}", stdout(&output));
+}
+
+/// A BVH file with more frames than it announces.
+const LONG_BVH: &str = "HIERARCHY\nROOT hips\n{\nOFFSET 0 0 0\nCHANNELS 3 Xrotation Yrotation Zrotation\n\
+    End Site\n{\nOFFSET 0 1 0\n}\n}\nMOTION\nFrames: 1\nFrame Time: 0.1\n0 0 0\n0 0 9\n";
+
+/// Hints name options that the command has, not what the library calls them.
+#[test]
+fn what_a_message_offers_is_an_option_of_the_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().unwrap_or_default().to_owned();
+    let (file, archive, picture) = (path("long.bvh"), path("a.throng"), path("a.png"));
+    fs::write(&file, LONG_BVH).expect("written");
+    for arguments in [
+        vec!["inspect", &file],
+        vec!["pack", &file, "-o", &archive],
+        vec!["render", "--character", &file, "-o", &picture],
+        vec!["stress", "--characters", "2", "--seconds", "0.1", "--character", &file],
+        vec!["check", &file, "biped"],
+    ] {
+        let output = throng(&arguments);
+        let text = stderr(&output);
+        assert!(text.contains("--lenient") && !text.contains("::"), "{arguments:?}: {text}");
+        let code = if arguments[0] == "check" { 1 } else { 3 };
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+        let lenient = throng(&[&arguments[..], &["--lenient"]].concat());
+        assert!(!stderr(&lenient).contains("--lenient"), "{arguments:?}: {}", stderr(&lenient));
+    }
+    let timeless = path("timeless.bvh");
+    let text = LONG_BVH.replace("Frames: 1", "Frames: 2").replace("Frame Time: 0.1", "Frame Time: 0");
+    fs::write(&timeless, text).expect("written");
+    assert!(stderr(&throng(&["inspect", &timeless])).contains("--bvh-rate gives another one"));
+    // A source has no built-in name; what clips go onto has.
+    assert!(!stderr(&throng(&["pack", "none.glb", "-o", &archive])).contains("--list"));
+    for arguments in
+        [&["pack", "--builtin", "--onto", "none", "-o", &archive][..], &["render", "--character", "none"]]
+    {
+        assert!(stderr(&throng(arguments)).contains("--list"), "{arguments:?}");
+    }
+    let refused = throng(&["check", &file, "biped", "--picture", &file]);
+    assert!(stderr(&refused).contains("another name with --picture"), "{}", stderr(&refused));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_printed_offers_no_option_that_there_is_none_of() {
+    let full = fs::File::options().write(true).open("/dev/full").expect("a device");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_throng"))
+        .args(["render", "--list"])
+        .stdout(full)
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(4));
+    assert!(!stderr(&output).contains("-o"), "{}", stderr(&output));
+}
+
+/// What has nothing in it that could be used is an input that is no good, not wrong usage, whichever command finds it.
+#[test]
+fn files_without_clips_end_with_3_in_every_command_that_needs_some() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().unwrap_or_default().to_owned();
+    let (file, archive, picture) = (path("still.glb"), path("a.throng"), path("a.png"));
+    use throng::content::{self, BodyPlan, RigKind};
+    let body = content::character(RigKind::Biped, &BodyPlan::adult());
+    let bytes = throng::export::glb(&body.character, &[], &Default::default()).expect("writes");
+    fs::write(&file, bytes).expect("written");
+    for arguments in [
+        vec!["pack", &file, "-o", &archive],
+        vec!["render", "--clips", &file, "-o", &picture],
+        vec!["stress", "--character", &file, "--characters", "2"],
+    ] {
+        let output = throng(&arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("clip"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn names_that_promise_another_kind_of_file_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().unwrap_or_default().to_owned();
+    let (picture, archive, source) = (path("x.jpg"), path("x.zip"), path("long.bvh"));
+    fs::write(&source, LONG_BVH).expect("written");
+    for (arguments, right) in [
+        (vec!["render", "--frames", "1", "-o", &picture], "x.png with -o"),
+        (vec!["pack", "--builtin", "1", "-o", &archive], "x.throng with -o"),
+        (vec!["check", &source, "biped", "--picture", &picture], "x.png with --picture"),
+    ] {
+        let output = throng(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(right), "{}", stderr(&output));
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1, "nothing is written");
+}
+
 #[test]
 fn stress_prints_the_same_in_words() {
     let output = throng(&[&SMALL[..], &["--library", "8", "--ground", "flat"]].concat());

@@ -81,6 +81,12 @@ fn packed_clips_are_inspected_drawn_and_walked_with() {
     let refused = throng(&[&stress[..], &["--character", character, "--clips", &other]].concat());
     assert_eq!(refused.status.code(), Some(3));
     assert!(stderr(&refused).contains("another topology"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("throng pack FILES --onto"), "{}", stderr(&refused));
+    // Drawing it raw is no way out: it has no skeleton of its own.
+    let refused = throng(&["render", "--character", character, "--clips", &other, "-o", &path("x.png")]);
+    assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+    let text = stderr(&refused);
+    assert!(text.contains("throng pack FILES --onto") && !text.contains("--raw"), "{text}");
 }
 
 #[test]
@@ -103,6 +109,18 @@ fn only_archives_are_replaced_and_no_input() {
     let again = throng(&["pack", &archive, "-o", &path("c.throng")]);
     assert_eq!(again.status.code(), Some(2), "{}", stderr(&again));
     assert!(stderr(&again).contains("pack the files"), "{}", stderr(&again));
+
+    // It has no skeleton to pose, and is read in one way only.
+    for (more, word) in [
+        (&["--pose"][..], "render"),
+        (&["--pose", "--clip", "idle"], "render"),
+        (&["--lenient"], "not of archives"),
+        (&["--overrides", &text], "not of archives"),
+    ] {
+        let refused = throng(&[&["inspect", &archive], more].concat());
+        assert_eq!(refused.status.code(), Some(2), "{more:?}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains(word), "{}", stderr(&refused));
+    }
 
     let mut bytes = fs::read(&archive).expect("readable");
     let middle = bytes.len() / 2;
@@ -183,6 +201,63 @@ fn what_cannot_be_packed_leaves_no_archive_unless_it_is_to_keep_going() {
     assert_eq!(fine.status.code(), Some(1), "{}", stderr(&fine));
     assert!(stderr(&fine).contains("further off than 0.001 mm") && !fs::exists(&archive).expect("looked"));
     assert_eq!(pack(&[&path("walk.glb")]).status.code(), Some(0));
+}
+
+/// What an archive cannot hold costs only itself, as what cannot be bound does: it is no fault of the program.
+#[test]
+fn a_clip_with_more_contacts_than_an_archive_holds_is_left_out() {
+    use throng::content::{self, BodyPlan, ClipKind, RigKind};
+    use throng::rig::{Role, Side};
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().unwrap_or_default().to_owned();
+    let body = content::character(RigKind::Biped, &BodyPlan::adult());
+    let clips = [ClipKind::Walk, ClipKind::Idle].map(|kind| content::clip(kind, &body));
+    let bytes = throng::export::glb(&body.character, &clips, &Default::default()).expect("writes");
+    fs::write(path("two.glb"), bytes).expect("written");
+    let parts = |side: Side| {
+        let toe = usize::from(body.roles.joint(Role::Toe(side)).expect("a toe"));
+        let joint = &body.character.skeleton.joints[toe].name;
+        serde_json::json!({ "ball": { "joint": joint, "offset_local_m": [0, 0, 0] } })
+    };
+    let contact = serde_json::json!({ "part": "ball", "t0": 0.1, "t1": 0.2 });
+    let contacts = serde_json::json!({
+        "file": "two.glb",
+        "clip": "walk",
+        "kind": "travelling",
+        "parts": { "left": parts(Side::Left), "right": parts(Side::Right) },
+        "feet": { "left": vec![contact; 70_000], "right": [] },
+    });
+    fs::write(path("two.contacts.json"), contacts.to_string()).expect("written");
+    let output = throng(&["pack", "--json", &path("two.glb"), "-o", &path("a.throng"), "--keep-going"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let report = document(&output);
+    assert_eq!(report["clip_count"], 1, "{report}");
+    assert!(report["left_out"][0].as_str().is_some_and(|text| text.contains("more contacts")), "{report}");
+}
+
+/// A horse and a human share a spine: that is no reason to pack one for the other without a word.
+#[test]
+fn sources_that_have_little_in_common_with_the_character_are_told() {
+    let (Some(horse), Some(human)) = (data("gltf/quaternius/Horse.glb"), data("bvh/makehuman_walk1.bvh"))
+    else {
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let archive = directory.path().join("a.throng");
+    let [horse, human, archive] = [&horse, &human, &archive].map(|path| path.to_str().unwrap_or_default());
+    let warned = |files: &[&str]| {
+        let output = throng(&[&["pack", "--json", "-o", archive, "--keep-going"], files].concat());
+        let warnings = document(&output)["warnings"].to_string();
+        (warnings.contains("in common"), stderr(&output))
+    };
+    for files in [[horse, human], [human, horse]] {
+        let (warned, text) = warned(&files);
+        assert!(warned, "{files:?}: {text}");
+    }
+    for files in [[horse, horse], [human, human]] {
+        let (warned, text) = warned(&files);
+        assert!(!warned, "{files:?}: {text}");
+    }
 }
 
 #[test]

@@ -95,6 +95,31 @@ fn a_folder_is_retargeted_once_and_a_bad_file_costs_only_itself() {
     assert!(errors.contains("target.json"), "{errors}");
 }
 
+/// A built-in character is a target as any file: its own stance, and a neck of more joints than the source's, are no fault
+/// of a clip.
+#[test]
+fn what_comes_over_as_it_was_is_good_on_every_built_in_character() {
+    use throng::content::{self, BodyPlan, ClipKind, RigKind};
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = content::character(RigKind::Aligned, &BodyPlan::adult());
+    let clips = [content::clip(ClipKind::Walk, &body), content::clip(ClipKind::Idle, &body)];
+    let bytes = throng::export::glb(&body.character, &clips, &Default::default()).expect("writes");
+    let path = folder.path().join("walk.glb");
+    fs::write(&path, bytes).expect("written");
+    for kind in RigKind::ALL {
+        let output = throng(&["check", "--json", path.to_str().expect("text"), kind.name()]);
+        let report = support::document(&output);
+        let (clips, failed) = rows(&report);
+        assert_eq!((clips.len(), failed.len()), (2, 0), "{report}");
+        for clip in clips {
+            let mean = clip["limb_direction_deg"]["mean"].as_f64().expect("a number");
+            assert!(mean < 0.1, "{}: {mean} degrees", kind.name());
+            assert_eq!(clip["roles_missing"], serde_json::json!([]), "{}", kind.name());
+            assert_eq!(clip["verdict"], "good", "{}: {}", kind.name(), clip["reasons"]);
+        }
+    }
+}
+
 #[test]
 fn a_run_that_was_cut_off_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");

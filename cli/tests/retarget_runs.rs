@@ -57,6 +57,25 @@ fn journal(to: &Path) -> usize {
     text.lines().filter(|line| line.contains("\"key\"") && line.ends_with('}')).count()
 }
 
+/// A limit of file sizes stands for a disk that is full: what is written is not cut off, and what to do is told.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_cannot_write_says_that_the_same_command_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 2);
+    let full = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 32; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_throng")])
+        .args(["retarget", text(&from), "--onto", "deform", "-o", text(&to)])
+        .output()
+        .expect("a shell");
+    assert_eq!(full.status.code(), Some(4), "{}", stderr(&full));
+    assert!(stderr(&full).contains("the same command goes on where it stopped"), "{}", stderr(&full));
+    assert!(content(&to).is_empty(), "nothing is half written");
+    assert!(start(&from, &to, &[]).wait().expect("ends").success());
+    assert_eq!(content(&to).len(), 2);
+}
+
 #[test]
 fn a_run_that_is_killed_leaves_whole_files_and_the_next_one_finishes_it() {
     let folder = tempfile::tempdir().expect("a folder");

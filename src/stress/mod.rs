@@ -30,7 +30,7 @@ use thiserror::Error;
 pub use direct::Changes;
 pub use layered::SceneLayers;
 pub use quality::Harness;
-pub use report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, Tier};
+pub use report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, Tier, stage_costs};
 pub use run::{RunOptions, run};
 pub use scene::{MIN_CLIP_BYTES, Scene, SceneKind, SceneOptions};
 pub use tally::{Histogram, Quality, Tally, Zone};

@@ -102,8 +102,21 @@ pub struct Tier {
 pub struct StageTime {
     /// As [`crate::crowd::Stage::name`].
     pub name: &'static str,
-    /// Of the fastest rounds.
+    /// Of the fastest rounds; never below zero ([`stage_costs`]).
     pub ns_per_character: f64,
+}
+
+/// Turns times of frames that end after the first, second, ... stage into what each stage adds. They sum to the last one.
+///
+/// A frame that goes on for longer is never the faster one: where it was measured so, the shorter one was disturbed, and
+/// counts as the longer.
+pub fn stage_costs(times: &mut [f64]) {
+    for at in (1..times.len()).rev() {
+        times[at - 1] = times[at - 1].min(times[at]);
+    }
+    for at in (1..times.len()).rev() {
+        times[at] -= times[at - 1];
+    }
 }
 
 /// Result of a run.

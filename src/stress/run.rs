@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::StressError;
 use super::direct::Changes;
 use super::quality::Harness;
-use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport};
+use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, stage_costs};
 use super::scene::Scene;
 use super::tiered;
 use crate::crowd::{Executor, Serial, Stage, Tier};
@@ -136,8 +136,7 @@ fn run_with(
     })
 }
 
-/// What each stage adds: the fastest of the rounds, in which all take their turn. Differences of medians go below zero
-/// on a busy machine.
+/// What each stage adds: the fastest of the rounds, in which all take their turn, since what disturbs only adds.
 fn stages(scene: &mut Scene, rounds: usize, executor: &dyn Executor) -> Result<Vec<StageTime>, BuildError> {
     let mut times = vec![Vec::with_capacity(rounds); Stage::ALL.len()];
     for _ in 0..rounds {
@@ -153,15 +152,10 @@ fn stages(scene: &mut Scene, rounds: usize, executor: &dyn Executor) -> Result<V
     if rounds == 0 {
         return Ok(Vec::new());
     }
-    let mut before = 0.0;
-    Ok(Stage::ALL
-        .into_iter()
-        .zip(times)
-        .map(|(stage, times)| {
-            let until = times.into_iter().fold(f64::INFINITY, f64::min) / scene.crowd.len().max(1) as f64;
-            let own = until - before;
-            before = until;
-            StageTime { name: stage.name(), ns_per_character: own }
-        })
-        .collect())
+    let fastest = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
+    let characters = scene.crowd.len().max(1) as f64;
+    let mut costs: Vec<f64> = times.into_iter().map(|times| fastest(times) / characters).collect();
+    stage_costs(&mut costs);
+    let cost = |(stage, ns_per_character): (Stage, f64)| StageTime { name: stage.name(), ns_per_character };
+    Ok(Stage::ALL.into_iter().zip(costs).map(cost).collect())
 }

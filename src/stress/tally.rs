@@ -164,17 +164,44 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Why the run fails, if it does: more than 10 % of stances over a riser, or 1 % out of reach.
+    /// Stances from which on shares are judged as they are.
+    pub const ENOUGH_STANCES: u64 = 1000;
+
+    /// Largest share of stances out of reach, percent: 1, more of few stances (see [`failure`](Self::failure)).
+    pub fn unreachable_limit_percent(&self) -> f64 {
+        self.limit(0.01)
+    }
+
+    /// Largest share of stances over a riser, percent: 10, more of few stances.
+    pub fn straddling_limit_percent(&self) -> f64 {
+        self.limit(0.1)
+    }
+
+    /// In percent. A share of few stances is off by chance: there the limit gives way by three standard errors.
+    fn limit(&self, share: f64) -> f64 {
+        let few = self.stances < Self::ENOUGH_STANCES;
+        let error = (share * (1.0 - share) / self.stances.max(1) as f64).sqrt();
+        100.0 * if few { (share + 3.0 * error).min(1.0) } else { share }
+    }
+
+    /// Why the run fails, if it does: more than 10 % of stances over a riser, or 1 % out of reach. Of fewer than
+    /// [`ENOUGH_STANCES`](Self::ENOUGH_STANCES) it may be as much more as chance makes of so few: three standard errors.
     pub fn failure(&self) -> Option<String> {
-        if self.straddling_stance_percent > 10.0 {
+        let (straddling, unreachable) = (self.straddling_limit_percent(), self.unreachable_limit_percent());
+        let of = if self.stances < Self::ENOUGH_STANCES {
+            format!(" of only {}", self.stances)
+        } else {
+            String::new()
+        };
+        if self.straddling_stance_percent > straddling {
             return Some(format!(
-                "{:.1} % of stances straddle a riser; at most 10 % may",
+                "{:.1} % of stances straddle a riser; at most {straddling:.0} %{of} may",
                 self.straddling_stance_percent
             ));
         }
-        (self.unreachable_stance_percent > 1.0).then(|| {
+        (self.unreachable_stance_percent > unreachable).then(|| {
             format!(
-                "{:.2} % of stances are out of reach; at most 1 % may be",
+                "{:.2} % of stances are out of reach; at most {unreachable:.0} %{of} may be",
                 self.unreachable_stance_percent
             )
         })

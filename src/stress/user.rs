@@ -91,6 +91,9 @@ impl UserFiles {
                 continue;
             }
             let source = beside.load(path, &self.options)?;
+            if source.clips.is_empty() {
+                more.push(format!("{}: has no clips", path.display()));
+            }
             more.extend(unreadable(&source));
             let own = source.reference_onto(&target.character.skeleton, &target.roles, &reference);
             take(&mut crowd, &mut clips, &source, &own, path);

@@ -11,6 +11,7 @@ use std::time::Instant;
 use throng::crowd::{Executor, Rayon, Serial, Stage};
 use throng::error::BuildError;
 use throng::lanes::{Isa, Line, fill_lines};
+use throng::stress::stage_costs;
 
 use crate::scene::{BenchBaseline, BenchScene};
 
@@ -185,13 +186,11 @@ pub fn run(scene: &mut BenchScene, baseline: &mut BenchBaseline, rounds: usize) 
     let per = 1.0 / scene.characters();
     let [whole, again] = [times[PARTS], times[PARTS + 1]].map(|ns| ns * per);
     let frame_ns = 0.5 * (whole + again);
-    let mut stages = [0.0; Stage::ALL.len()];
-    let mut before = 0.0;
-    for (at, stage) in stages.iter_mut().enumerate() {
-        let until = if at < PARTS { times[at] * per } else { frame_ns };
-        *stage = until - before;
-        before = until;
+    let mut stages = [frame_ns; Stage::ALL.len()];
+    for (stage, ns) in stages.iter_mut().zip(&times[..PARTS]) {
+        *stage = ns * per;
     }
+    stage_costs(&mut stages);
     let [plain, wide, store_plain, store_stream] = [2, 3, 4, 5].map(|subject| times[PARTS + subject] * per);
     Ok(Run {
         frame_ns_per_character: frame_ns,

@@ -1,7 +1,7 @@
 //! Bones as tapered octahedra, for skeletons without a mesh.
 
 use glam::{Mat4, Vec3};
-use throng::rig::RawSkeleton;
+use throng::rig::{RawSkeleton, Role, RoleMap, Side};
 
 use super::{Solid, Surface, srgb};
 
@@ -10,22 +10,34 @@ pub fn side_colours() -> [Vec3; 3] {
     [srgb(0x00e0_8a3c), srgb(0x00c9_ccd1), srgb(0x0046_82c4)]
 }
 
-/// Which side of the body each joint is on, by where it rests.
+/// Which side of the body each joint is on: by its role, without one by that of the limb it hangs on, else by where it rests.
 pub struct Sides {
     of: Vec<u8>,
 }
 
 impl Sides {
     /// From the rest pose, model space, facing +Z.
-    pub fn new(rest: &[Mat4]) -> Self {
+    pub fn new(skeleton: &RawSkeleton, roles: &RoleMap, rest: &[Mat4]) -> Self {
         let (low, high) = bounds(rest);
         let (middle, tolerance) = (0.5 * (low.x + high.x), 0.02 * (high - low).max_element());
-        let side = |model: &Mat4| match model.w_axis.x - middle {
-            x if x > tolerance => 0,
-            x if x < -tolerance => 2,
-            _ => 1,
+        let place = |model: &Mat4| match model.w_axis.x - middle {
+            x if x > tolerance => LEFT,
+            x if x < -tolerance => RIGHT,
+            _ => MIDDLE,
         };
-        Self { of: rest.iter().map(side).collect() }
+        // Of what a limb carries, too: a finger's end is the hand's, wherever it rests.
+        let mut limbs: Vec<Option<u8>> = Vec::with_capacity(rest.len());
+        let mut of = Vec::with_capacity(rest.len());
+        for (index, model) in rest.iter().enumerate() {
+            let parent = skeleton.joints.get(index).and_then(|joint| joint.parent);
+            let above = parent.and_then(|parent| limbs.get(usize::from(parent)).copied().flatten());
+            let role = roles.role(index as u16);
+            let limb = role.map_or(above, side);
+            let centre = role.is_some().then_some(MIDDLE);
+            of.push(limb.or(centre).unwrap_or_else(|| place(model)));
+            limbs.push(limb);
+        }
+        Self { of }
     }
 
     /// Index into [`side_colours`].
@@ -34,8 +46,30 @@ impl Sides {
     }
 }
 
+const LEFT: u8 = 0;
+const MIDDLE: u8 = 1;
+const RIGHT: u8 = 2;
+
+/// The side of a limb's part; nothing in the middle of the body.
+fn side(role: Role) -> Option<u8> {
+    let side = match role {
+        Role::Clavicle(side)
+        | Role::UpperArm(side)
+        | Role::Forearm(side)
+        | Role::Hand(side)
+        | Role::Finger(side, ..)
+        | Role::Thigh(side)
+        | Role::Shin(side)
+        | Role::Foot(side)
+        | Role::Toe(side)
+        | Role::Twist(side, ..) => side,
+        _ => return None,
+    };
+    Some(if side == Side::Left { LEFT } else { RIGHT })
+}
+
 /// One solid for the whole skeleton in the pose `models` (world space, one per joint).
-pub fn solid(skeleton: &RawSkeleton, rest: &[Mat4], models: &[Mat4]) -> Solid {
+pub fn solid(skeleton: &RawSkeleton, sides: &Sides, rest: &[Mat4], models: &[Mat4]) -> Solid {
     let mut out = Solid {
         positions: Vec::new(),
         normals: Vec::new(),
@@ -46,7 +80,6 @@ pub fn solid(skeleton: &RawSkeleton, rest: &[Mat4], models: &[Mat4]) -> Solid {
     };
     let (low, high) = bounds(rest);
     let height = (high - low).max_element().max(1e-3);
-    let sides = Sides::new(rest);
     let mut children = vec![0_u32; skeleton.joints.len()];
     for joint in &skeleton.joints {
         if let Some(parent) = joint.parent {

@@ -3,11 +3,11 @@
 use glam::{Mat4, Quat, Vec3};
 use image::RgbImage;
 use throng::crowd::SkinnedMesh;
-use throng::rig::{MAX_INFLUENCES, RawMesh, RawSkin};
+use throng::rig::{MAX_INFLUENCES, RawJoint, RawMesh, RawSkeleton, RawSkin, Role, RoleMap, Side, Transform};
 
 use super::camera::{Camera, View};
 use super::raster::{BACKGROUND, Lit};
-use super::{Scene, Solid, Surface, ground, skin};
+use super::{Scene, Solid, Surface, bones, ground, skin};
 
 fn quad(corners: [Vec3; 4], colour: Vec3) -> Solid {
     let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize();
@@ -180,4 +180,31 @@ fn a_vertex_goes_where_its_joints_take_it() {
     }
     assert!(solid.normals[0].distance(Vec3::NEG_X) < 1e-6);
     assert!(solid.normals[2].distance(Vec3::new(-1.0, 1.0, 0.0).normalize()) < 1e-6);
+}
+
+/// Someone may rest with a leg across the middle: its colour is that of its role, and what hangs on it has the same.
+#[test]
+fn limbs_have_the_colour_of_their_side_wherever_they_rest() {
+    let joints = [
+        ("hips", None, 0.0),
+        ("left thigh", Some(0), 0.1),
+        ("left shin", Some(1), -0.2),
+        ("left toe end", Some(2), -0.1),
+        ("tail", Some(0), -0.3),
+        ("head", Some(0), 0.3),
+    ];
+    let joint = |(name, parent, x): (&str, Option<u16>, f32)| {
+        let rest = Transform { translation: Vec3::new(x, 0.0, 0.0), ..Transform::IDENTITY };
+        RawJoint { name: name.to_owned(), parent, rest }
+    };
+    let skeleton = RawSkeleton { joints: joints.into_iter().map(joint).collect() };
+    let rest = skeleton.model_matrices(&skeleton.rest_pose());
+    let mut roles = RoleMap::new();
+    for (role, joint) in
+        [(Role::Hips, 0), (Role::Thigh(Side::Left), 1), (Role::Shin(Side::Left), 2), (Role::Head, 5)]
+    {
+        roles.set(role, joint);
+    }
+    let sides = bones::Sides::new(&skeleton, &roles, &rest);
+    assert_eq!([0, 1, 2, 3, 4, 5].map(|joint| sides.of(joint)), [1, 0, 0, 0, 2, 1]);
 }

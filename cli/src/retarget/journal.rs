@@ -269,5 +269,5 @@ pub fn place(path: &Path) -> String {
 }
 
 fn lost(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Output { path: path.to_owned(), what: format!("cannot be written: {error}") }
+    Failure::output(path, format!("cannot be written: {error}"))
 }

@@ -33,6 +33,10 @@ use report::Speed;
 use target::Target;
 use work::Plan;
 
+/// After a disk was full, say.
+const GOES_ON: &str =
+    "what is done is kept: once there can be written again, the same command goes on where it stopped";
+
 /// Runs `retarget`.
 pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
     let load = options.both.files.options();
@@ -55,9 +59,9 @@ pub fn retarget(options: &RetargetArgs, json: bool) -> Result<(), Failure> {
     };
     // A run that is refused leaves nothing behind.
     work::keep_inputs(&plan, &options.output, &files)?;
-    std::fs::create_dir_all(&options.output).map_err(|error| Failure::Output {
-        path: options.output.clone(),
-        what: format!("cannot be made: {error}"),
+    std::fs::create_dir_all(&options.output).map_err(|error| {
+        Failure::output(&options.output, format!("cannot be made: {error}"))
+            .hinted("choose another folder with -o")
     })?;
     let journal = Journal::open(&options.output, options.shard)?;
     let entries = run(&plan, &files, Some(&journal), options.both.threads.into(), json)?;
@@ -84,7 +88,8 @@ pub fn check(options: &CheckArgs, json: bool) -> Result<(), Failure> {
     };
     if let Some(path) = &options.picture {
         let inputs: Vec<PathBuf> = plan.inputs.iter().cloned().collect();
-        output::refuse_inputs(path, &inputs, output::PICTURE)?;
+        output::refuse_inputs(path, &inputs, output::PICTURE, "--picture")?;
+        output::refuse_ending(path, output::PICTURE, "--picture")?;
     }
     let entries = run(&plan, &files, None, options.both.threads.into(), json)?;
     if let Some(path) = &options.picture {
@@ -122,7 +127,10 @@ fn run(
     let (entries, cores) = work::all(plan, files, journal, threads, &bar);
     let seconds = begin.elapsed().as_secs_f64();
     bar.finish_and_clear();
-    let entries = entries?;
+    let entries = entries.map_err(|failure| match failure {
+        Failure::Output { hint: None, .. } => failure.hinted(GOES_ON),
+        _ => failure,
+    })?;
     let clips = entries.iter().filter(|entry| !entry.earlier).map(|entry| entry.clips.len()).sum();
     report::show(&entries, Speed { clips, cores, seconds }, json);
     if stop::asked() && entries.len() < files.len() {

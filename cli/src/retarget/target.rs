@@ -39,9 +39,11 @@ impl Target {
         let content;
         let (character, roles, reference, soles, file) = match source::built_in(name) {
             Some(built) => {
-                content = name.as_bytes().to_vec();
-                let source = built.rig_source();
-                let (mut reference, mut roles) = (source.reference.clone(), built.roles.clone());
+                let soles = built.rig_source().soles;
+                let mut roles = built.roles.clone();
+                // As a file's: in the T pose that it was made in, knees and elbows are bent by a degree or two, which
+                // would be off every source.
+                let mut reference = ReferencePose::aligned(&built.character.skeleton, &roles);
                 if let (Some(_), Some((file, own))) = (overrides, &known) {
                     let skeleton = &built.character.skeleton;
                     roles = own.roles(skeleton, &roles).map_err(|error| Failure::input(file, error))?;
@@ -49,17 +51,13 @@ impl Target {
                         .reference(skeleton, &roles, &reference)
                         .map_err(|error| Failure::input(file, error))?;
                 }
-                (built.character.clone(), roles, reference, source.soles, None)
+                content = format!("{name} {reference:?}").into_bytes();
+                (built.character.clone(), roles, reference, soles, None)
             }
             None => {
-                let bytes = std::fs::read(path).map_err(|error| Failure::Input {
-                    path: path.to_owned(),
-                    what: if path.is_dir() {
-                        "is a folder; one character is needed".to_owned()
-                    } else {
-                        error.to_string()
-                    },
-                    hint: Some("`throng render --list` names what is built in".to_owned()),
+                let bytes = std::fs::read(path).map_err(|error| match path.is_dir() {
+                    true => Failure::input(path, "is a folder; one character is needed"),
+                    false => source::or_built_in(Failure::input(path, error), path),
                 })?;
                 content = content::content(path, Parts::All).map_err(|error| Failure::input(path, error))?;
                 let imported = beside.load(path, options).map_err(files::refused)?;

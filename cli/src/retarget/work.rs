@@ -19,6 +19,7 @@ use super::content::{Parts, content};
 use super::journal::{self, Entry, Journal, Judgement};
 use super::stop;
 use super::target::Target;
+use crate::files;
 use crate::output::{self, Failure};
 
 /// What is made of every file.
@@ -179,7 +180,7 @@ pub fn convert(
 ) -> Result<Option<Done>, String> {
     let loaded = plan.beside.load(&file.path, &plan.options).map_err(|error| {
         // What lies beside a file has a name of its own.
-        if error.file == file.path { error.kind.to_string() } else { error.to_string() }
+        if error.file == file.path { files::words(error.kind) } else { files::words(error) }
     })?;
     if loaded.clips.is_empty() && !file.named {
         return Ok(Some(Done { source: loaded, clips: Vec::new(), judgements: Vec::new() }));
@@ -288,7 +289,7 @@ fn write(
             .flatten()
             .map(Path::to_owned)
             .collect();
-        output::refuse_inputs(path, &near, kind)?;
+        output::refuse_inputs(path, &near, kind, "-o")?;
         entry.outputs.push(journal.write(path, bytes)?);
     }
     Ok(())

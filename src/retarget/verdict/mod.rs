@@ -68,7 +68,8 @@ pub struct Verdict {
     pub clip: String,
     /// Roles that both skeletons have.
     pub roles_mapped: usize,
-    /// Roles of the target's body that the source lacks; fingers and twist joints are not counted.
+    /// Roles of the target's body that the source lacks; fingers and twist joints are not counted, nor further joints of a
+    /// spine or neck that the source has in fewer: motion is spread over them ([`fallbacks`](Self::fallbacks)).
     pub roles_missing: Vec<String>,
     /// Largest angle between limbs of the two reference poses, radians.
     pub reference_error_rad: f64,
@@ -211,7 +212,12 @@ fn compare(from: &Film<'_>, to: &Film<'_>) -> Verdict {
         .map(|(role, _)| role)
         .filter(|role| !matches!(role, Role::Finger(..) | Role::Twist(..)))
         .collect();
-    let missing = body.iter().filter(|role| source.roles.joint(**role).is_none());
+    let resampled = |role: Role| match role {
+        Role::Spine(_) => !source.roles.spine().is_empty(),
+        Role::Neck(_) => !source.roles.neck().is_empty(),
+        _ => false,
+    };
+    let missing = body.iter().filter(|role| source.roles.joint(**role).is_none() && !resampled(**role));
     let mut verdict = Verdict {
         clip: source.clip.name.clone(),
         roles_mapped: target.roles.iter().filter(|(role, _)| source.roles.joint(*role).is_some()).count(),
