@@ -23,8 +23,8 @@ use crate::rig::{Rig, Role, Topology, carrier, leg_length};
 /// Joints of one line of a stream.
 pub(crate) const LINE_JOINTS: usize = 4;
 
-/// Terms of the series for a power of a rotation; what is left out is below 1e-7.
-pub(crate) const POWER_TERMS: usize = 9;
+/// Terms of the polynomials for a power of a rotation; what is left out is below 1e-8.
+pub(crate) const POWER_TERMS: usize = 12;
 
 /// Most factors of all products of a map together. Characters have some dozens.
 const MAX_FACTORS: usize = 1 << 16;
@@ -382,7 +382,7 @@ impl Compiler {
                     }
                     let Some(from) = base else { continue };
                     let out = if last == 0 { target } else { self.temporary() };
-                    self.steps.push(Step::Power { from, series: series(exponent), out });
+                    self.steps.push(Step::Power { from, series: powers(exponent), out });
                     Operand { register: out, inverse: false }
                 }
             };
@@ -448,19 +448,30 @@ fn basis(turns: [[DQuat; 2]; LINE_JOINTS]) -> Basis {
     }
 }
 
-/// Coefficients of `sin(t h) / sin(h)` in powers of `cos(h) - 1`, for `t = 1 - 2 u` and `t = 2 u`: with `h` half the
-/// angle of the quaternion `q`, and `p` its square root, `q^u` is the first times 1 plus the second times `p`.
-/// The recurrence is that of Chebyshev polynomials of the second kind, carried on to any order
-/// (D. Eberly, "A Fast and Accurate Algorithm for Computing SLERP", 2011).
-fn series(u: f64) -> [[f32; POWER_TERMS]; 2] {
-    [1.0 - 2.0 * u, 2.0 * u].map(|t: f64| {
-        let mut a = t;
-        core::array::from_fn(|i| {
-            if i > 0 {
-                let i = i as f64;
-                a *= (t * t - i * i) / (i * (2.0 * i + 1.0));
-            }
-            a as f32
-        })
+/// Coefficients of two polynomials in `t = 2 w - 1`, for `w` from 0 to 1, the cosine of `h`, half the angle of a unit
+/// quaternion `q`: with `a = sin((1 - u) h) / sin(h)` and `b = sin(u h) / sin(h)`, `q^u = a + b q` (K. Shoemake, "Animating Rotation with Quaternion Curves", 1985). Interpolated at the
+/// zeros of a Chebyshev polynomial: the nearest singularity is at `w = -1`, so each term more leaves a sixth of the error.
+fn powers(u: f64) -> [[f32; POWER_TERMS]; 2] {
+    const N: usize = POWER_TERMS;
+    [1.0 - u, u].map(|share: f64| {
+        let angle = |k: usize, j: usize| core::f64::consts::PI * k as f64 * (j as f64 + 0.5) / N as f64;
+        let values: [f64; N] = core::array::from_fn(|j| {
+            let whole = (0.5 * (1.0 + angle(1, j).cos())).acos();
+            (share * whole).sin() / whole.sin()
+        });
+        // Sum of Chebyshev polynomials as one in powers.
+        let (mut before, mut chebyshev) = ([0.0; N], [0.0; N]);
+        chebyshev[0] = 1.0;
+        let mut sum = [0.0; N];
+        for k in 0..N {
+            let of_k = values.iter().enumerate().map(|(j, value)| value * angle(k, j).cos()).sum::<f64>();
+            let of_k = of_k * if k == 0 { 1.0 } else { 2.0 } / N as f64;
+            sum.iter_mut().zip(&chebyshev).for_each(|(sum, c)| *sum += of_k * c);
+            let twice = if k == 0 { 1.0 } else { 2.0 };
+            let next =
+                core::array::from_fn(|i| if i == 0 { 0.0 } else { twice * chebyshev[i - 1] } - before[i]);
+            (before, chebyshev) = (chebyshev, next);
+        }
+        sum.map(|value| value as f32)
     })
 }

@@ -167,29 +167,26 @@ fn put<L: Lanes>(q: Quat<L>, registers: &mut [[Row; 4]], register: usize, pass: 
     }
 }
 
-/// A part of the way from the reference to `q`, the short way round; see `series` in the map.
+/// A part of the way from the reference to `q`, the short way round; see `powers` in the map.
 #[inline(always)]
 fn power<L: Lanes>(q: Quat<L>, series: &[[f32; POWER_TERMS]; 2]) -> Quat<L> {
     let w = q.w.abs();
-    // 1 + q, whose square is twice 1 + w, made unit: half the turn.
-    let half = L::one() / (w + w + L::splat(2.0)).sqrt();
-    let root_w = (w + L::one()) * half;
-    let off = root_w - L::one();
-    let two = off * off;
+    let t = w + w - L::one();
+    let two = t * t;
     let four = two * two;
-    let one = sum(&series[0], off, two, four);
-    let part = sum(&series[1], off, two, four);
-    let share = (half * part).flip(q.w);
-    Quat::new(q.x * share, q.y * share, q.z * share, root_w.mul_add(part, one))
+    let one = sum(&series[0], t, two, four);
+    let part = sum(&series[1], t, two, four);
+    let share = part.flip(q.w);
+    Quat::new(q.x * share, q.y * share, q.z * share, w.mul_add(part, one))
 }
 
 /// In pairs of pairs, so that little waits for the sum before it; powers of `x` are given.
 #[inline(always)]
 fn sum<L: Lanes>(series: &[f32; POWER_TERMS], x: L, two: L, four: L) -> L {
     let low = two.mul_add(pair(series, 2, x), pair(series, 0, x));
-    let high = two.mul_add(pair(series, 6, x), pair(series, 4, x));
-    let high = four.mul_add(L::splat(series[8]), high);
-    four.mul_add(high, low)
+    let middle = two.mul_add(pair(series, 6, x), pair(series, 4, x));
+    let high = two.mul_add(pair(series, 10, x), pair(series, 8, x));
+    four.mul_add(four.mul_add(high, middle), low)
 }
 
 #[inline(always)]
