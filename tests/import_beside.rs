@@ -103,6 +103,55 @@ fn contacts_from_elsewhere_come_last_and_folders_are_read_once() {
     assert_eq!(Beside::new().of(&other).expect("reads").contacts.len(), 1);
 }
 
+/// Contacts of the built-in walk as a file, so many seconds late.
+fn walks(late: f32) -> String {
+    let walk = content::clip(ClipKind::Walk, &content::character(RigKind::Biped, &BodyPlan::adult()));
+    let [left, right] = Side::BOTH.map(|side| {
+        let own = walk.contacts.iter().flat_map(|contacts| &contacts.feet).find(|foot| foot.side == side);
+        let foot = own.expect("contacts");
+        let parts = [("heel", &foot.heel), ("ball", &foot.ball)];
+        let contacts = parts.into_iter().flat_map(|(part, intervals)| {
+            intervals.iter().map(move |interval| {
+                let [t0, t1] = [interval.start, interval.end].map(|t| (t + late).rem_euclid(walk.duration));
+                format!(r#"{{ "part": "{part}", "t0": {t0}, "t1": {t1}, "wraps": {} }}"#, t1 < t0)
+            })
+        });
+        contacts.collect::<Vec<_>>().join(", ")
+    });
+    format!(
+        r#"{{ "file": "hero.glb", "clip": "walk", "kind": "travelling", "unit_scale": 1.0,
+            "parts": {{ "left": {{}}, "right": {{}} }}, "feet": {{ "left": [{left}], "right": [{right}] }} }}"#
+    )
+}
+
+#[test]
+fn contacts_that_a_clip_does_not_bear_out_are_told_with_foot_and_time() {
+    let folder = Folder::new("doubt");
+    let hero = folder.put("hero.glb", character());
+    let doubts = |contacts: &[String]| -> Vec<Warning> {
+        folder.put("hero.contacts.json", format!("[{}]", contacts.join(", ")));
+        let doubtful =
+            |own: &Warning| matches!(own, Warning::ContactInAir { .. } | Warning::ContactMoves { .. });
+        import::load(&hero).expect("loads").report.warnings.into_iter().filter(doubtful).collect()
+    };
+    assert_eq!(doubts(&[walks(0.0)]), []);
+    // While the other foot stands, each is swung forward.
+    let late = doubts(&[walks(0.5)]);
+    for side in Side::BOTH {
+        let in_air = |own: &&Warning| matches!(own, Warning::ContactInAir { side: own, .. } if *own == side);
+        let Some(Warning::ContactInAir { height, time, .. }) = late.iter().find(in_air) else {
+            panic!("{late:?}")
+        };
+        assert!((0.05..0.4).contains(height) && (0.0..1.2).contains(time), "{late:?}");
+        let moves = |own: &&Warning| matches!(own, Warning::ContactMoves { side: own, .. } if *own == side);
+        let Some(Warning::ContactMoves { speed, .. }) = late.iter().find(moves) else { panic!("{late:?}") };
+        assert!((2.0..6.0).contains(speed), "{late:?}");
+    }
+    assert!(late[0].to_string().contains("contacts of clip \"walk\" count the left "), "{}", late[0]);
+    // Later contacts of the same clip take the place of earlier ones.
+    assert_eq!(doubts(&[walks(0.5), walks(0.0)]), []);
+}
+
 /// Of a folder of many motions with contacts each, a motion without costs no more than those that are nobody's.
 #[test]
 fn contacts_of_a_motion_are_not_read_for_others() {

@@ -1,13 +1,13 @@
 //! Feet on hills and steps, judged from outside; and the judge judged.
 
-use throng::clip::RawClip;
+use throng::clip::{Contacts, FootContacts, Interval, RawClip};
 use throng::content::{self, BodyPlan, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Ground, Play, Probes, Roots, Serial, Stage, WorldTransform,
+    Crowd, CrowdConfig, FlatGround, Frame, Ground, Play, Probes, Roots, Serial, Stage, Tier, WorldTransform,
 };
 use throng::lanes::{BLOCK, Simd};
 use throng::retarget::{BindSource, bind};
-use throng::rig::Rig;
+use throng::rig::{Rig, Side};
 use throng::stress::{
     Harness, Histogram, Quality, RunOptions, Scene, SceneOptions, Terrain, TerrainKind, Zone, run,
     stage_costs,
@@ -161,6 +161,56 @@ fn stages_cost_nothing_rather_than_less_and_sum_to_the_frame() {
     stage_costs(&mut times);
     assert_eq!(times, [100.0, 140.0, 0.0, 60.0]);
     stage_costs(&mut []);
+}
+
+/// Stands on both feet until its end, and lifts the right one at `lifts` seconds.
+fn one_shot(lifts: f32, shown_late: bool) -> Quality {
+    let body = content::character(RigKind::Aligned, &BodyPlan::adult());
+    let rig = Rig::build(&body.rig_source()).unwrap();
+    let walk = content::clip(ClipKind::Walk, &body);
+    let feet = Side::BOTH.map(|side| {
+        let end = if side == Side::Right { lifts.min(walk.duration) } else { walk.duration };
+        let down = vec![Interval { start: 0.0, end }];
+        FootContacts { side, heel: down.clone(), ball: down }
+    });
+    let clip = RawClip { looping: false, contacts: Some(Contacts { feet: feet.into() }), ..walk };
+    let reference = body.reference();
+    let source = BindSource { skeleton: &body.character.skeleton, roles: &body.roles, reference: &reference };
+    let bound = bind(source, &clip, &rig).unwrap();
+    let mut crowd = Crowd::new(CrowdConfig { interpolate: shown_late, ..CrowdConfig::default() });
+    let id = crowd.add_rig(rig).unwrap();
+    let (duration, clip) = (bound.duration(), crowd.add_clip(bound).unwrap());
+    let play = Play { time: duration - 0.5, ..Play::new(clip) };
+    let handle = crowd.spawn(id, 0, WorldTransform::IDENTITY, &[play]).unwrap();
+    if shown_late {
+        crowd.set_tier(handle, Tier::Far).unwrap();
+    }
+    let mut scene = Scene::from_crowd(crowd, TerrainKind::Flat, vec![handle], vec![]).unwrap();
+    for _ in 0..16 {
+        scene.frame(DT, Stage::Palette, &Serial).unwrap();
+    }
+    let mut harness = Harness::new(&scene, 1).unwrap();
+    for _ in 0..300 {
+        scene.frame(DT, Stage::Palette, &Serial).unwrap();
+        harness.observe(&scene).unwrap();
+    }
+    harness.finish().unwrap()
+}
+
+#[test]
+fn a_clip_that_has_ended_on_both_feet_is_one_stance_of_each() {
+    let quality = one_shot(f32::INFINITY, false);
+    assert_eq!((quality.stances, quality.samples), (2, 2 * 2 * 300), "{quality:?}");
+}
+
+#[test]
+fn a_foot_that_was_lifted_before_the_end_of_a_clip_shown_late_is_not_judged_after_it() {
+    let body = content::character(RigKind::Aligned, &BodyPlan::adult());
+    let duration = content::clip(ClipKind::Walk, &body).duration;
+    let quality = one_shot(duration - 0.03, true);
+    // The left one all the time, the right one for less than half a second.
+    assert!(quality.samples < 2 * (300 + 30), "{quality:?}");
+    assert_eq!(quality.stances, 2, "{quality:?}");
 }
 
 #[test]

@@ -1,7 +1,14 @@
-//! Contact weights: how much say a foot has in where the pelvis goes.
+//! Contact weights: how much say a foot has in where the pelvis goes; and how far a foot may be from standing.
 
 use super::{Contacts, Interval};
 use crate::rig::Side;
+
+/// Ball speed above which a foot is let go, leg lengths per second.
+pub(crate) const FREE_SPEED: f32 = 1.1;
+/// Height of the animated ball above the root's plane up to which it locks, leg lengths.
+pub(crate) const LOCK_HEIGHT: f32 = 0.06;
+/// The same up to which it stays locked, and that a planted foot is put down from.
+pub(crate) const FREE_HEIGHT: f32 = 0.12;
 
 /// Seconds before touch-down over which a foot gains its say.
 const APPROACH: f32 = 0.20;

@@ -11,6 +11,7 @@ mod rows;
 
 pub use additive::AdditiveReference;
 pub use contact::contact_weight;
+pub(crate) use contact::{FREE_HEIGHT, FREE_SPEED, LOCK_HEIGHT};
 pub use library::ClipLibrary;
 pub use marks::{ClipEvent, SyncMarkers};
 pub use raw::{

@@ -18,6 +18,7 @@ mod beside;
 pub mod bvh;
 mod check;
 mod conventions;
+mod doubt;
 mod error;
 mod fold;
 pub mod gltf;

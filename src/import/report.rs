@@ -7,7 +7,7 @@ use glam::{Mat4, Quat};
 
 use super::Sidecar;
 use super::bvh::{BvhReport, PositionReason};
-use crate::rig::RoleReport;
+use crate::rig::{RoleReport, Side};
 
 /// Everything that an import did to a file's content.
 #[derive(Clone, Debug, Default)]
@@ -174,6 +174,12 @@ pub enum Warning {
     ExpressionBind { expression: String, index: u64 },
     /// Contacts beside the file that cannot be read: nobody knows whether they are the file's.
     ContactsUnreadable { file: String, reason: String },
+    /// A contact counts the heel or the ball as down while the clip has it in the air: it stays that high above the
+    /// ground, metres, where the rest of the foot is put onto it; at most at that time of the clip, seconds.
+    ContactInAir { clip: String, side: Side, part: &'static str, height: f32, time: f32 },
+    /// A contact counts the ball as down while the clip moves it over the ground faster than a foot is held, metres per
+    /// second; at most at that time of the clip, seconds.
+    ContactMoves { clip: String, side: Side, speed: f32, time: f32 },
     /// There were more warnings than are kept.
     More { count: usize },
 }
@@ -330,11 +336,31 @@ impl fmt::Display for Warning {
             Self::ContactsUnreadable { file, reason } => {
                 write!(f, "the contacts of {file} are left out: {reason}")
             }
+            Self::ContactInAir { clip, side, part, height, time } => write!(
+                f,
+                "contacts of clip {clip:?} count the {} {part} as down while it is up to {:.0} mm above the ground \
+                 (at {time:.2} s)",
+                name(*side),
+                1e3 * height
+            ),
+            Self::ContactMoves { clip, side, speed, time } => write!(
+                f,
+                "contacts of clip {clip:?} count the {} ball as down while it moves over the ground at up to \
+                 {speed:.2} m/s (at {time:.2} s): too fast to be held",
+                name(*side)
+            ),
             Self::More { count } => write!(f, "{count} more warnings"),
             Self::SpeedEstimated { clip, speed } => {
                 write!(f, "clip {clip:?} marches on the spot; ground speed estimated at {speed:.2} m/s")
             }
         }
+    }
+}
+
+fn name(side: Side) -> &'static str {
+    match side {
+        Side::Left => "left",
+        Side::Right => "right",
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use glam::Vec3;
 use serde::Deserialize;
 
+use super::doubt::doubts;
 use super::{ImportError, Imported, Refusal, Warning};
 use crate::clip::{Contacts, FootContacts, Interval, RootSource};
 use crate::rig::Side;
@@ -204,14 +205,15 @@ impl Sidecar {
         })
     }
 
-    /// Gives the clip of that name its contacts and, where it marches on the spot, its ground speed.
+    /// Gives the clip of that name its contacts and, where it marches on the spot, its ground speed. Warns of contacts
+    /// that the clip does not bear out: [`Warning::ContactInAir`], [`Warning::ContactMoves`].
     ///
     /// # Errors
     /// [`Refusal::Sidecar`] if there is no such clip.
     pub fn apply(&self, imported: &mut Imported) -> Result<(), Refusal> {
         // Formats of one clip have no name for it.
         let only = imported.clips.len() == 1 && self.clip == "motion";
-        let Some(clip) = imported.clips.iter_mut().find(|clip| only || clip.name == self.clip) else {
+        let Some(at) = imported.clips.iter().position(|clip| only || clip.name == self.clip) else {
             let names = imported.clips.iter().map(|clip| clip.name.as_str()).take(8).collect::<Vec<_>>();
             return Err(Refusal::Sidecar(format!(
                 "there is no clip {:?}; the file has {}",
@@ -219,6 +221,7 @@ impl Sidecar {
                 names.join(", ")
             )));
         };
+        let clip = &mut imported.clips[at];
         // From the file's clock to the clip's, which starts at 0.
         let shifted = |intervals: &[Interval]| -> Vec<Interval> {
             let clock = |time: f32| (time - clip.start).clamp(0.0, clip.duration);
@@ -240,6 +243,15 @@ impl Sidecar {
                 |warning: &Warning| matches!(warning, Warning::SpeedEstimated { clip, .. } if *clip == name);
             imported.report.warnings.retain(|warning| !estimate(warning));
         }
+        let contradicted = |warning: &Warning| {
+            matches!(
+                warning,
+                Warning::ContactInAir { clip: name, .. } | Warning::ContactMoves { clip: name, .. } if *name == clip.name
+            )
+        };
+        imported.report.warnings.retain(|warning| !contradicted(warning));
+        let doubts = doubts(imported, at);
+        imported.report.warnings.extend(doubts);
         Ok(())
     }
 }

@@ -92,6 +92,8 @@ struct Judged {
     open: [Option<Open>; MAX_FEET],
     /// When it was last seen between two clips, seconds of the crowd's clock.
     changed: Option<f64>,
+    /// When it was first seen at the end of a clip that does not loop, seconds of the crowd's clock.
+    ended: Option<f64>,
     /// Part of the terrain and tier in the last frame.
     last: (usize, usize),
 }
@@ -142,7 +144,14 @@ impl Harness {
                 }
             };
             if !harness.plans[plan].1.is_empty() {
-                harness.judged.push(Judged { handle, plan, open: [None, None], changed: None, last: (0, 0) });
+                harness.judged.push(Judged {
+                    handle,
+                    plan,
+                    open: [None, None],
+                    changed: None,
+                    ended: None,
+                    last: (0, 0),
+                });
             }
         }
         if harness.judged.is_empty() {
@@ -185,11 +194,20 @@ impl Harness {
             let turn = DQuat::from_array(header.rotation.map(f64::from)).normalize();
             judged.last = (Zone::at(root.x) as usize, crowd.tier(judged.handle)? as usize);
             let tally = &mut self.tallies[judged.last.0][judged.last.1];
-            // Where the clip was when a pose was made: what is shown may be late.
+            // Where the clip was when a pose was made: what is shown may be late. One that has come to its end has
+            // stood there since.
+            let duration = f64::from(clip.duration());
+            let ended = !clip.looping() && f64::from(play.time) >= duration;
+            judged.ended = ended.then(|| judged.ended.unwrap_or(crowd.clock()));
+            let last = judged.ended.unwrap_or(crowd.clock());
             let at = |time: f32| {
-                let ago = crowd.clock() - f64::from(time);
+                let ago = (last - f64::from(time)).max(0.0);
                 let into = f64::from(play.time) - ago * f64::from(play.speed);
-                if clip.looping() { into.rem_euclid(clip.duration().into()) as f32 } else { into as f32 }
+                if clip.looping() {
+                    into.rem_euclid(duration) as f32
+                } else {
+                    into.clamp(0.0, duration) as f32
+                }
             };
             let (now, poses) = (at(header.time), pose.times().map(at));
             for (foot, open) in self.plans[judged.plan].1.iter().zip(&mut judged.open) {

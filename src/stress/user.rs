@@ -83,7 +83,7 @@ impl UserFiles {
             }
         };
         take(&mut crowd, &mut clips, &target, &reference, &self.character);
-        let mut more: Vec<String> = unreadable(&target).collect();
+        let mut more: Vec<String> = of_contacts(&target, &self.character).collect();
         for path in &self.clips {
             if path.extension().is_some_and(|extension| extension == ARCHIVE_EXTENSION) {
                 let unpacked = unpack(path, rig.topology())?;
@@ -94,12 +94,16 @@ impl UserFiles {
             if source.clips.is_empty() {
                 more.push(format!("{}: has no clips", path.display()));
             }
-            more.extend(unreadable(&source));
+            more.extend(of_contacts(&source, path));
             let own = source.reference_onto(&target.character.skeleton, &target.roles, &reference);
             take(&mut crowd, &mut clips, &source, &own, path);
         }
-        more.dedup();
-        warnings.append(&mut more);
+        for warning in more {
+            // A file may be given for its character and for its clips.
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
         if clips.is_empty() {
             return Err(StressError::Scene {
                 what: "none of the files has a clip that fits the character".to_owned(),
@@ -130,10 +134,15 @@ impl UserFiles {
     }
 }
 
-/// Contacts that were left out.
-fn unreadable(imported: &Imported) -> impl Iterator<Item = String> {
-    let warnings = imported.report.warnings.iter();
-    warnings.filter(|warning| matches!(warning, Warning::ContactsUnreadable { .. })).map(ToString::to_string)
+/// Contacts that were left out, and those that no foot can keep: the figures tell of them too.
+fn of_contacts(imported: &Imported, path: &Path) -> impl Iterator<Item = String> {
+    imported.report.warnings.iter().filter_map(move |warning| match warning {
+        Warning::ContactsUnreadable { .. } => Some(warning.to_string()),
+        Warning::ContactInAir { .. } | Warning::ContactMoves { .. } => {
+            Some(format!("{}: {warning}", path.display()))
+        }
+        _ => None,
+    })
 }
 
 /// Clips of a crowd: the id, the duration in seconds, and whether it travels.

@@ -12,6 +12,7 @@
 
 use super::Proportions;
 use super::bones::{Bones, two_bones};
+use crate::clip::{FREE_HEIGHT, FREE_SPEED, LOCK_HEIGHT};
 use crate::crowd::block::Block;
 use crate::crowd::ground::{Ground, PROBES, Probes};
 use crate::crowd::scratch::Scratch;
@@ -25,12 +26,8 @@ pub(crate) struct LegPlan {
     pub legs: Vec<Leg>,
 }
 
-/// Ball speed below which a foot locks, and above which it is let go; leg lengths per second.
+/// Ball speed below which a foot locks, leg lengths per second.
 const LOCK_SPEED: f32 = 0.33;
-const FREE_SPEED: f32 = 1.1;
-/// Height of the animated ball above the root's plane up to which it locks and stays locked; leg lengths.
-const LOCK_HEIGHT: f32 = 0.06;
-const FREE_HEIGHT: f32 = 0.12;
 /// Height of heel or ball above the root's plane up to which a foot of a stream counts as down, and over how much more
 /// it ceases to; leg lengths.
 const DOWN_HEIGHT: f32 = 0.04;
