@@ -330,12 +330,15 @@ fn run_block(
     let period = shared.tiers[tier as usize].period;
     let JobScratch { clocks, events, .. } = scratch;
     advance::advance(simd, block, frame.dt, drive, library, clocks, events);
-    let (streamed, travelling) = shared.streams.lanes(block);
+    let followers = shared.streams.followers(block);
+    let streamed = followers.lanes;
     // Who gets no pose in this frame is not judged by the kernel.
     let posed = period == 1 && matches!(frame.visible, Visibility::All) && until >= Stage::RetargetLive;
     let travel =
         streams::Travel { moves: drive == advance::Drive::Clips, posed, kept: data.kept[tier as usize] };
-    let before = shared.streams.travel(block, travelling, &frame, travel);
+    // What it gives is some lines long, and most have none.
+    let before =
+        if followers.travel == 0 { None } else { shared.streams.travel(block, &followers, &frame, travel) };
     if let Roots::Host(transforms) = frame.roots {
         block.take_transforms(transforms);
     }
@@ -369,7 +372,8 @@ fn run_block(
     }
     pose.estimated = false;
     if due != sampled && until >= Stage::RetargetLive {
-        let blocks = streams::Blocks { now: block, next, due, streamed: streamed & due, travels: travelling };
+        let (now, streamed) = (&*block, streamed & due);
+        let blocks = streams::Blocks { now, next, due, streamed, followers: &followers };
         let without = shared.streams.bring_in(simd, &blocks, frame.streams, joints.kept, shared.counts, pose);
         shared.streams.undo(block, without, before.as_ref());
         let held = streams::with_last_pose(&shared.writer, block, without, frame.dt);

@@ -135,6 +135,21 @@ impl Cell {
     const EMPTY: Self = Self { leaves: false, root: root::Place::NOWHERE };
 }
 
+/// Who of a block follows what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Followers {
+    /// Lanes that follow a stream.
+    pub lanes: u16,
+    /// Those of them that it moves.
+    pub travel: u16,
+    /// Looked up once a frame; dead lanes have anything.
+    keys: [Key; BLOCK],
+}
+
+impl Followers {
+    const NONE: Self = Self { lanes: 0, travel: 0, keys: [Key::NOBODY; BLOCK] };
+}
+
 /// Whose poses are brought in, and whose come after.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blocks<'a> {
@@ -143,8 +158,7 @@ pub(crate) struct Blocks<'a> {
     /// Lanes that get a pose, and those of them that follow a stream.
     pub due: u16,
     pub streamed: u16,
-    /// Lanes whose stream moves the root.
-    pub travels: u16,
+    pub followers: &'a Followers,
 }
 
 /// A map and how many characters follow streams through it.
@@ -288,17 +302,21 @@ impl StreamTable {
         self.key(character).is_some()
     }
 
-    /// Lanes of a block that follow a stream, and those of them that it moves.
-    pub fn lanes(&self, block: &Block) -> (u16, u16) {
-        let (mut follow, mut travel) = (0u16, 0u16);
+    /// Who of a block follows what.
+    #[inline]
+    pub fn followers(&self, block: &Block) -> Followers {
+        let mut followers = Followers::NONE;
         if self.followers > 0 {
             for lane in 0..BLOCK {
                 let key = self.keys.get(block.characters[lane] as usize).copied().unwrap_or(Key::NOBODY);
-                follow |= u16::from(key.map() != Key::NO_MAP) << lane;
-                travel |= u16::from(key.travels()) << lane;
+                followers.keys[lane] = key;
+                followers.lanes |= u16::from(key.map() != Key::NO_MAP) << lane;
+                followers.travel |= u16::from(key.travels()) << lane;
             }
+            followers.lanes &= block.live;
+            followers.travel &= block.live;
         }
-        (follow & block.live, travel & block.live)
+        followers
     }
 
     fn pose<'a>(&self, key: Key, poses: StreamPoses<'a>) -> Result<RawPose<'a>, Refusal> {

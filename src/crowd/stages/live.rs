@@ -147,8 +147,13 @@ impl Pass<'_> {
 
 /// Writes to all lanes, or as [`put`] does.
 #[inline(always)]
-fn write<L: Lanes, const ALL: bool>(q: Quat<L>, registers: &mut [[Row; 4]], register: usize, pass: Pass<'_>) {
-    if ALL {
+fn write<L: Lanes, const PLAIN: bool>(
+    q: Quat<L>,
+    registers: &mut [[Row; 4]],
+    register: usize,
+    pass: Pass<'_>,
+) {
+    if PLAIN {
         q.store(&mut registers[register], pass.at);
     } else {
         put(q, registers, register, pass);

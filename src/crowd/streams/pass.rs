@@ -2,7 +2,7 @@
 
 use super::buffer::StreamRotation;
 use super::poses::{RawPose, StreamPose};
-use super::{Blocks, Key, SnormQuat, StreamBuffer, StreamCounts, StreamPoses, StreamTable};
+use super::{Blocks, Followers, SnormQuat, StreamBuffer, StreamCounts, StreamPoses, StreamTable};
 use crate::crowd::block::{Block, lanes_of};
 use crate::crowd::scratch::Scratch;
 use crate::crowd::stages::live::{Beside, Moved, NO_TURN, Native, Reach, Streamed, Travels, live};
@@ -19,7 +19,7 @@ struct Frame<'a> {
     block: &'a Block,
     /// Lanes that get a pose, of streams or not.
     due: u16,
-    travels: u16,
+    followers: &'a Followers,
     kept: usize,
 }
 
@@ -66,23 +66,24 @@ impl StreamTable {
         kept: usize,
         scratch: &mut Scratch,
     ) -> Without {
-        let Blocks { now: block, next, due, streamed, travels } = *blocks;
-        let frame = Frame { table: self, simd, block, due, travels, kept };
+        let Blocks { now: block, next, due, streamed, followers } = *blocks;
+        let frame = Frame { table: self, simd, block, due, followers, kept };
         let ahead = next.and_then(|next| self.sources(next, poses));
         let mut first = true;
         let mut without = Without::default();
         let mut left = streamed;
         while left != 0 {
-            let Some((index, map)) = self.map_of(block, left) else { break };
+            let Some((index, map)) = self.map_of(followers, left) else { break };
             let joints = map.source_joints();
             let mut runs: [&[f32]; BLOCK] = [&[]; BLOCK];
             let (mut position, mut contacts) = ([Row::ZERO; 3], [Row::ZERO; MAX_FEET]);
             let mut lanes = 0;
             let mut kind = None;
             for lane in lanes_of(left) {
-                let Some(key) = self.key(block.characters[lane]).filter(|key| key.map() == index) else {
+                let key = followers.keys[lane];
+                if key.map() != index {
                     continue;
-                };
+                }
                 let pose = poses.get(key.pose as usize).map(RawPose::of);
                 let Some(pose) = pose.filter(|pose| pose.joints == joints) else {
                     left &= !(1 << lane);
@@ -131,24 +132,22 @@ impl StreamTable {
         kept: usize,
         scratch: &mut Scratch,
     ) -> Without {
-        let Blocks { now: block, next, due, streamed, travels } = *blocks;
-        let frame = Frame { table: self, simd, block, due, travels, kept };
+        let Blocks { now: block, next, due, streamed, followers } = *blocks;
+        let frame = Frame { table: self, simd, block, due, followers, kept };
         let mut ahead = next.map_or(&[][..], |next| self.around(next, poses));
         let mut without = Without::default();
         let mut left = streamed;
         while left != 0 {
             let first = left.trailing_zeros();
-            let Some((index, map)) = self.map_of(block, left) else { break };
-            let own = self.keys[block.characters[first as usize] as usize];
-            let seat = poses.seat(own.pose, map.source_joints());
+            let Some((index, map)) = self.map_of(followers, left) else { break };
+            let seat = poses.seat(followers.keys[first as usize].pose, map.source_joints());
             // Those whose pose is in their lane of the same sixteen as that of the first.
             let base = seat.map(|seat| seat.wrapping_sub(first)).filter(|base| base % BLOCK as u32 == 0);
             let (mut same, mut here) = (0u16, 0u16);
             for lane in 0..BLOCK {
-                let key = self.keys.get(block.characters[lane] as usize).copied().unwrap_or(Key::NOBODY);
-                let there = base.is_some() && poses.sits(key.pose, base.unwrap_or(0) + lane as u32);
+                let key = followers.keys[lane];
                 same |= u16::from(key.map() == index) << lane;
-                here |= u16::from(there) << lane;
+                here |= u16::from(poses.sits(key.pose, base.unwrap_or(0) + lane as u32)) << lane;
             }
             let lanes = same & left;
             left &= !lanes;
@@ -181,8 +180,7 @@ impl StreamTable {
     ) {
         let mut seats = [None; BLOCK];
         for lane in lanes_of(lanes) {
-            let key = self.key(frame.block.characters[lane]);
-            seats[lane] = key.and_then(|key| poses.seat(key.pose, map.source_joints()));
+            seats[lane] = poses.seat(frame.followers.keys[lane].pose, map.source_joints());
         }
         // The sixteen of the first who is in its lane; where nobody is, any.
         let at = |seat: u32| (seat / BLOCK as u32, seat as usize % BLOCK);
@@ -222,8 +220,8 @@ impl StreamTable {
 
     /// The map of the first of these lanes.
     #[inline(always)]
-    fn map_of(&self, block: &Block, lanes: u16) -> Option<(u32, &LiveMap)> {
-        let key = self.key(block.characters[lanes.trailing_zeros() as usize])?;
+    fn map_of(&self, followers: &Followers, lanes: u16) -> Option<(u32, &LiveMap)> {
+        let key = followers.keys[lanes.trailing_zeros() as usize];
         Some((key.map(), self.map(key)?))
     }
 
@@ -271,9 +269,9 @@ impl Frame<'_> {
         let Poses { native, packed, position, contacts } = poses;
         let (rows, back);
         let mut travels = None;
-        if lanes & self.travels != 0 {
-            rows = Row::of_bits(lanes & self.travels);
-            back = self.table.backs(self.block, lanes & self.travels);
+        if lanes & self.followers.travel != 0 {
+            rows = Row::of_bits(lanes & self.followers.travel);
+            back = self.table.backs(self.block, lanes & self.followers.travel);
             travels = Some(Travels { back: &back, lanes: &rows });
         }
         let streamed = Streamed {

@@ -26,12 +26,15 @@ impl SnormQuat {
 
     /// The nearest one; what is beyond 1 is cut. All 0 where one is NaN, which frames refuse.
     #[must_use]
+    #[inline]
     pub fn new(rotation: [f32; 4]) -> Self {
-        if rotation.iter().any(|value| value.is_nan()) {
-            return Self([0; 4]);
-        }
+        // Where neighbours are 1 apart, a sum is rounded to a whole number, which its lowest bits hold: `round` is a call
+        // for every value on processors of which no more is known, and took 1 000 ns for 64 joints.
+        const WHOLE: f32 = 1.5 * (1u32 << 23) as f32;
         let one = f32::from(i16::MAX);
-        Self(rotation.map(|value| (value * one).clamp(-one, one).round() as i16))
+        let whole = rotation.map(|value| ((value * one).clamp(-one, one) + WHOLE).to_bits() as i16);
+        let real = rotation.iter().all(|value| !value.is_nan());
+        Self(if real { whole } else { [0; 4] })
     }
 
     /// What it stands for, of about unit length.

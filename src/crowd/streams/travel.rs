@@ -1,7 +1,7 @@
 //! Roots that streams move, before poses come in; and back again where one is refused after all.
 
-use super::StreamTable;
 use super::root::{self, Before, sound};
+use super::{Followers, StreamTable};
 use crate::crowd::block::{Block, lanes_of};
 use crate::crowd::frame::Frame;
 
@@ -22,16 +22,15 @@ impl StreamTable {
     pub fn travel(
         &self,
         block: &mut Block,
-        lanes: u16,
+        followers: &Followers,
         frame: &Frame<'_>,
         Travel { moves, posed, kept }: Travel,
     ) -> Option<Before> {
         let (poses, dt) = (frame.streams, frame.dt);
         let mut before = None;
-        for lane in lanes_of(lanes) {
-            let character = block.characters[lane];
-            if let Some(key) = self.key(character).filter(|key| key.travels())
-                && let Ok(pose) = self.pose(key, poses)
+        for lane in lanes_of(followers.travel) {
+            let (character, key) = (block.characters[lane], followers.keys[lane]);
+            if let Ok(pose) = self.pose(key, poses)
                 && let Some(map) = self.map(key)
                 && let Some(now) = root::Pose::of(map, &pose)
                 && (posed || sound(map, &pose, kept))

@@ -96,7 +96,7 @@ fn beside<L: Lanes>(
 ) -> [L; MOST] {
     let Singles { same, turn, general, .. } = &map.singles;
     let off = [L::zero(); MOST];
-    if pass.writes_all(map) {
+    if now.moved.is_empty() && pass.writes_all(map) {
         let off = several::<L, _, true>(same, now, next, pass, off, registers);
         let off = several::<L, _, true>(turn, now, next, pass, off, registers);
         several::<L, _, true>(general, now, next, pass, off, registers)
@@ -107,9 +107,9 @@ fn beside<L: Lanes>(
     }
 }
 
-/// Joints whose basis can be told equally plainly. Where all of all lanes is written, nothing is asked per joint.
+/// Joints whose basis can be told equally plainly; in the plain case nothing is asked per joint.
 #[inline(always)]
-fn several<L: Lanes, M: Change, const ALL: bool>(
+fn several<L: Lanes, M: Change, const PLAIN: bool>(
     singles: &[Single<M>],
     now: &Beside<'_>,
     next: &[Row],
@@ -119,14 +119,14 @@ fn several<L: Lanes, M: Change, const ALL: bool>(
 ) -> [L; MOST] {
     let (fours, ahead) = (now.rows.as_chunks().0, next.as_chunks::<4>().0);
     for single in singles {
-        if !ALL && idle(&single.input, pass.joints) {
+        if !PLAIN && idle(&single.input, pass.joints) {
             continue;
         }
         let joint = single.joint as usize;
         ask(ahead, joint);
         let gathered;
         let mut rows = &fours[joint];
-        if !now.moved.is_empty() {
+        if !PLAIN && !now.moved.is_empty() {
             gathered = now.gathered_4(joint);
             rows = &gathered;
         }
@@ -134,7 +134,7 @@ fn several<L: Lanes, M: Change, const ALL: bool>(
             let [x, y, z, w] = L::split_4(rows, at);
             let q = single.matrix.change(Quat::new(x, y, z, w));
             let pass = Pass { at, ..pass };
-            off[at / L::N] = keep::<L, ALL>(q, single.input.register, pass, off[at / L::N], registers);
+            off[at / L::N] = keep::<L, PLAIN>(q, single.input.register, pass, off[at / L::N], registers);
         }
     }
     off
@@ -187,7 +187,7 @@ fn bring_in<L: Lanes>(
 
 /// Stores a local delta; see [`bring_in`].
 #[inline(always)]
-fn keep<L: Lanes, const ALL: bool>(
+fn keep<L: Lanes, const PLAIN: bool>(
     q: Quat<L>,
     register: u32,
     pass: Pass<'_>,
@@ -197,7 +197,7 @@ fn keep<L: Lanes, const ALL: bool>(
     let own = q.w.mul_add(q.w, L::zero() - L::one());
     let own = q.x.mul_add(q.x, q.y.mul_add(q.y, q.z.mul_add(q.z, own)));
     let q = Quat::new(q.x.flip(q.w), q.y.flip(q.w), q.z.flip(q.w), q.w.abs());
-    write::<L, ALL>(q, registers, register as usize, pass);
+    write::<L, PLAIN>(q, registers, register as usize, pass);
     own.mul_add(own, off)
 }
 
