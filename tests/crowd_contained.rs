@@ -378,10 +378,10 @@ proptest! {
         for poison in &poisons {
             frame(&mut well, victim, None, poison);
             frame(&mut ill, victim, Some(poison), poison);
-            // A ground that writes over the questions asks for it: they are part of the character's own header.
-            // Whoever's stream is refused keeps it.
-            if !matches!(poison, Poison::Stream { .. }) {
-                own_header = matches!(poison, Poison::Answer { field: 2..5, .. }).then_some(victim);
+            // A ground that writes over the questions asks for it: they are part of the character's own header, which stays
+            // until its next pose. Who follows a stream that is gone, or is in a tier whose turn it is not, waits for it.
+            if matches!(poison, Poison::Answer { field: 2..5, .. }) {
+                own_header = Some(victim);
             }
             finite(&ill, format, own_header);
             for who in (0..PEOPLE).filter(|&who| who != victim) {
@@ -395,7 +395,7 @@ proptest! {
             for people in [&mut ill, &mut well, &mut again] {
                 people.frame(Roots::OnGround, &LEVEL);
             }
-            finite(&again, format, None);
+            finite(&again, format, own_header);
             for who in 0..PEOPLE {
                 prop_assert!(again.bits(who) == ill.bits(who), "character {who} comes back otherwise");
             }
