@@ -112,6 +112,7 @@ fn main() -> Result<(), BuildError> {
         let report = crowd.stream_report();
         held += report.missing + report.refused;
         assert_eq!(report.followed + report.missing + report.refused, followers.len() as u32);
+        assert_eq!(report.displaced, 0, "everybody sits in the lane of who follows");
     }
     assert_eq!(held as usize, 2 * FRAMES / 10);
     for &handle in &followers {
