@@ -4,6 +4,7 @@
 //! What a frame changes of it are single values that the one job with the character's block writes: relaxed atomics,
 //! which are plain loads and stores.
 
+mod beside;
 mod buffer;
 mod leaving;
 mod pass;
@@ -21,7 +22,8 @@ use super::block::{Block, lanes_of};
 use super::stages::live::FAR;
 use crate::lanes::{BLOCK, SlotWriter};
 use crate::retarget::LiveMap;
-pub use buffer::{StreamBuffer, StreamPoseMut, StreamPoseRef, StreamRotation};
+pub use beside::{StreamPoseMut, StreamPoseRef};
+pub use buffer::{StreamBuffer, StreamRotation};
 pub(crate) use leaving::Leaving;
 pub(crate) use place::Hips;
 use poses::RawPose;

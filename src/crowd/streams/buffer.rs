@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 use bytemuck::Pod;
 
+use super::beside::{ARRIVED, CONTACTS, HEAD, Side, StreamPoseMut, StreamPoseRef};
 use super::poses::{RawPose, SnormQuat, StreamId};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Row, place_of_2, place_of_4, prefer_large_pages, prefetch_rows};
-use crate::rig::MAX_FEET;
 
 /// A rotation as a [`StreamBuffer`] holds it: `[f32; 4]` or [`SnormQuat`].
 pub trait StreamRotation: Pod + sealed::Rotation {}
@@ -50,12 +50,6 @@ pub(crate) mod sealed {
     }
 }
 
-/// Rows before the rotations of a block.
-const HEAD: usize = 4 + MAX_FEET;
-const ARRIVED: usize = 0;
-const POSITION: usize = 1;
-const CONTACTS: usize = 4;
-
 /// Poses of many streams, of the host's own: receivers write to it in place, and a frame reads it. Where the system has pages
 /// of 2 MB, it lies in those.
 ///
@@ -82,37 +76,6 @@ pub struct StreamBuffer<Q> {
 struct Sixteen {
     row: u32,
     joints: u16,
-}
-
-/// The sixteen poses that a seat is among.
-#[derive(Clone, Copy)]
-pub(super) struct Side<'a> {
-    head: &'a [Row; HEAD],
-    /// Rotations.
-    pub rows: &'a [Row],
-}
-
-impl<'a> Side<'a> {
-    /// Lanes that have something.
-    #[inline(always)]
-    pub fn arrived_lanes(self) -> u16 {
-        if self.head[ARRIVED].same(&Row::ONE) {
-            return u16::MAX;
-        }
-        self.head[ARRIVED].0.iter().rev().fold(0, |lanes, &value| lanes << 1 | u16::from(value != 0.0))
-    }
-
-    #[inline(always)]
-    pub fn position(self) -> &'a [Row; 3] {
-        let [_, position @ .., _, _] = self.head;
-        position
-    }
-
-    #[inline(always)]
-    pub fn contacts(self) -> &'a [Row; MAX_FEET] {
-        let [_, _, _, _, contacts @ ..] = self.head;
-        contacts
-    }
 }
 
 impl<Q: StreamRotation> Default for StreamBuffer<Q> {
@@ -347,101 +310,3 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
 const NO_SEAT: u32 = u32::MAX;
 
 const FULL: BuildError = BuildError::Full { what: "what a buffer of streams can count" };
-
-/// A pose in a [`StreamBuffer`], to be written in place.
-#[derive(Debug)]
-pub struct StreamPoseMut<'a, Q> {
-    head: &'a mut [Row],
-    rotations: &'a mut [[Q; BLOCK]],
-    lane: usize,
-}
-
-impl<Q: StreamRotation> StreamPoseMut<'_, Q> {
-    /// Joints of the source.
-    #[must_use]
-    pub fn joints(&self) -> usize {
-        self.rotations.len()
-    }
-
-    /// Local rotations as [`StreamPose::rotations`](super::StreamPose::rotations) has them, joint by joint. Identities at
-    /// first.
-    #[inline]
-    pub fn rotations_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Q> {
-        let place = Q::place(self.lane);
-        self.rotations.iter_mut().map(move |sixteen| &mut sixteen[place])
-    }
-
-    /// That of one joint; `None` if there is no such joint.
-    #[inline]
-    pub fn rotation_mut(&mut self, joint: usize) -> Option<&mut Q> {
-        self.rotations.get_mut(joint).map(|sixteen| &mut sixteen[Q::place(self.lane)])
-    }
-
-    /// Those of as many joints as both have.
-    #[inline]
-    pub fn set_rotations(&mut self, rotations: &[Q]) {
-        self.rotations_mut().zip(rotations).for_each(|(to, &from)| *to = from);
-    }
-
-    /// See [`StreamPose::position`](super::StreamPose::position). The origin at first.
-    #[inline]
-    pub fn set_position(&mut self, position: [f32; 3]) {
-        for (k, value) in position.into_iter().enumerate() {
-            *self.value(POSITION + k) = value;
-        }
-    }
-
-    /// See [`StreamPose::contacts`](super::StreamPose::contacts). Estimated where they are NaN, as at first.
-    #[inline]
-    pub fn set_contacts(&mut self, contacts: [f32; MAX_FEET]) {
-        for (foot, value) in contacts.into_iter().enumerate() {
-            *self.value(CONTACTS + foot) = value;
-        }
-    }
-
-    #[inline(always)]
-    fn value(&mut self, row: usize) -> &mut f32 {
-        &mut self.head[row].0[self.lane]
-    }
-}
-
-/// A pose in a [`StreamBuffer`].
-#[derive(Clone, Copy)]
-pub struct StreamPoseRef<'a, Q> {
-    side: Side<'a>,
-    lane: usize,
-    rotation: PhantomData<Q>,
-}
-
-impl<'a, Q: StreamRotation> StreamPoseRef<'a, Q> {
-    /// False if nothing was written since the buffer was made, or it was taken away.
-    #[must_use]
-    pub fn arrived(&self) -> bool {
-        self.side.head[ARRIVED].0[self.lane] != 0.0
-    }
-
-    /// Joints of the source.
-    #[must_use]
-    pub fn joints(&self) -> usize {
-        self.side.rows.len() / StreamBuffer::<Q>::ROWS
-    }
-
-    /// Local rotations, joint by joint.
-    pub fn rotations(&self) -> impl ExactSizeIterator<Item = Q> + use<'a, Q> {
-        let (place, sixteens): (_, &'a [[Q; BLOCK]]) =
-            (Q::place(self.lane), bytemuck::cast_slice(self.side.rows));
-        sixteens.iter().map(move |sixteen| sixteen[place])
-    }
-
-    /// Model-space position of the carrier, metres.
-    #[must_use]
-    pub fn position(&self) -> [f32; 3] {
-        core::array::from_fn(|k| self.side.position()[k].0[self.lane])
-    }
-
-    /// Contact weight of the left and right foot; NaN where it is not told.
-    #[must_use]
-    pub fn contacts(&self) -> [f32; MAX_FEET] {
-        core::array::from_fn(|foot| self.side.contacts()[foot].0[self.lane])
-    }
-}
