@@ -217,9 +217,9 @@ pub trait Lanes:
     fn columns(lines: &[&[f32; BLOCK]; BLOCK], at: usize) -> [Self; BLOCK];
     /// Four of [`columns`](Self::columns): those of values `4 quad..4 quad + 4`.
     fn quad(lines: &[&[f32; BLOCK]; BLOCK], quad: usize, at: usize) -> [Self; 4];
-    /// Values of lanes `at..at + N` out of rows in which each lane has four side by side, in the order of [`place_of_4`].
+    /// Values of lanes `at..at + N` out of rows in which each lane has four side by side, in the order of `place_of_4`.
     fn split_4(rows: &[Row; 4], at: usize) -> [Self; 4];
-    /// The same for two words a lane, in the order of [`place_of_2`]; bits are not looked at.
+    /// The same for two words a lane, in the order of `place_of_2`; bits are not looked at.
     fn split_2(rows: &[Row; 2], at: usize) -> [Self; 2];
     /// Line `line` of destinations `at..at + N`, value `r` of each out of `rows[r]`; `stream` writes around the cache.
     fn write_lines(rows: [Self; BLOCK], out: &mut LineTargets<'_>, at: usize, line: usize, stream: bool);
