@@ -1,14 +1,15 @@
 //! Poses of streams in a buffer and in 16 bits: the same characters as from slices, and nobody harmed by bad ones.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
-    Crowd, CrowdConfig, FlatGround, Frame, Handle, Rotations, Serial, SnormQuat, Stream, StreamBuffer,
-    StreamId, StreamPose, StreamPoseMut, StreamPoses, StreamReport, StreamRoot, StreamRotation, TIERS,
-    TierConfig, Visibility, WorldTransform,
+    Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, Probes, Rotations, Serial, SnormQuat, Stream,
+    StreamBuffer, StreamId, StreamPose, StreamPoseMut, StreamPoses, StreamReport, StreamRoot, StreamRotation,
+    TIERS, TierConfig, Visibility, WorldTransform,
 };
-use throng::lanes::{Isa, Mode, Simd};
+use throng::lanes::{Isa, Mode, Row, Simd};
 use throng::retarget::{BindSource, LiveMap, LiveMaps};
 use throng::rig::Rig;
 
@@ -93,7 +94,7 @@ fn write<'a, Q: StreamRotation>(
 ) -> StreamPoseMut<'a, Q> {
     let mut pose = buffer.pose_mut(id).expect("a stream");
     assert_eq!(pose.joints(), rotations.len());
-    pose.set_rotations(rotations);
+    pose.set_rotations(rotations).expect("all joints");
     pose.set_position(position);
     pose
 }
@@ -311,7 +312,11 @@ fn arranged_or_not_a_buffer_is_the_same() {
             if frame == 2 {
                 casts[0].crowd.arrange_streams(&mut whole[1]).expect("room");
                 casts[0].crowd.arrange_streams(&mut half[1]).expect("room");
-                for id in (0..COUNT as u32).map(StreamId) {
+                let mut ids = whole[1].in_order();
+                assert_ne!(ids, whole[0].in_order());
+                ids.sort();
+                assert!(ids.iter().map(|id| id.0).eq(0..COUNT as u32));
+                for id in ids {
                     let [a, b] = [&whole[0], &whole[1]].map(|buffer| buffer.pose(id).expect("a stream"));
                     assert!(a.rotations().eq(b.rotations()) && a.position() == b.position());
                     assert_eq!((a.arrived(), a.joints()), (b.arrived(), b.joints()));
@@ -356,6 +361,87 @@ fn arranged_or_not_a_buffer_is_the_same() {
             assert!(a.bytes(at) == b.bytes(at), "{at} in 16 bits");
         }
     }
+}
+
+/// Remembers whether it was asked for anything that is no place.
+#[derive(Default)]
+struct Watch(AtomicBool);
+
+impl Watch {
+    fn look<'a>(&self, rows: impl Iterator<Item = &'a Row>) {
+        if rows.flat_map(|row| row.0).any(|value| !value.is_finite()) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Ground for Watch {
+    fn probe(&self, simd: Simd, probes: &mut Probes) {
+        self.look(probes.x[..probes.count].iter().chain(&probes.z[..probes.count]));
+        FLOOR.probe(simd, probes);
+    }
+
+    fn approach(&self, _: Simd, x: &Row, z: &Row) {
+        self.look([x, z].into_iter());
+    }
+}
+
+/// Of nobody whom the frame poses: lanes that are free, hidden or in another pass.
+#[test]
+fn no_ground_is_asked_for_poses_of_nobody() {
+    for bad in [0usize, 15] {
+        for (live, hidden) in [(15, false), (16, true), (16, false)] {
+            for isa in Isa::available() {
+                let source = content::character(RigKind::ALL[1], &BodyPlan::adult());
+                let body = content::character(RigKind::ALL[0], &BodyPlan::adult());
+                let rig = Rig::build(&body.rig_source()).expect("a rig");
+                let (skeleton, reference) = (&source.character.skeleton, source.reference());
+                let from = BindSource { skeleton, roles: &source.roles, reference: &reference };
+                let map = LiveMaps::default().get(from, &rig).expect("a map");
+                let simd = Simd::new(*isa, Mode::Fast);
+                let mut crowd = Crowd::new(CrowdConfig { simd, ..CrowdConfig::default() });
+                let id = crowd.add_rig(rig).expect("a rig");
+                for at in 0..live {
+                    let place = WorldTransform::standing(at as f32, 0.0, 0.0);
+                    let handle = crowd.spawn(id, 0, place, &[]).expect("room");
+                    let (map, root) = (Arc::clone(&map), StreamRoot::InPose);
+                    crowd.set_stream(handle, &Stream { id: StreamId(at), map, root }).expect("a stream");
+                }
+                let rest: Vec<_> = skeleton.joints.iter().map(|j| j.rest.rotation.to_array()).collect();
+                let ill = vec![[f32::NAN; 4]; rest.len()];
+                let pose = |at: usize| if at == bad { &ill } else { &rest };
+                let mut buffer = StreamBuffer::<[f32; 4]>::new(&[rest.len(); 16]).expect("a buffer");
+                for at in 0..16 {
+                    write(&mut buffer, StreamId(at as u32), pose(at), [0.0, 0.9, 0.0]);
+                }
+                let slices: Vec<_> = (0..16)
+                    .map(|at| {
+                        let position = [0.0, 0.9, 0.0];
+                        StreamPose { rotations: pose(at).into(), position, contacts: None }
+                    })
+                    .collect();
+                for streams in [StreamPoses::from(&buffer), StreamPoses::from(&slices)] {
+                    let (watch, bits) = (Watch::default(), [!(1u64 << bad)]);
+                    let visible = if hidden { Visibility::Bits(&bits) } else { Visibility::All };
+                    for _ in 0..3 {
+                        let frame = Frame { streams, visible, ..Frame::new(DT, &watch) };
+                        crowd.frame(frame, &Serial).expect("a frame");
+                    }
+                    assert!(!watch.0.load(Ordering::Relaxed), "{bad} of {live}, hidden: {hidden}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pose_of_another_number_of_joints_is_refused_whole() {
+    let mut buffer = StreamBuffer::<SnormQuat>::new(&[3]).expect("a buffer");
+    let mut pose = buffer.pose_mut(StreamId(0)).expect("a stream");
+    for count in [0, 2, 4] {
+        assert!(pose.set_rotations(&vec![SnormQuat([1; 4]); count]).is_err());
+    }
+    assert!(buffer.pose(StreamId(0)).expect("a stream").rotations().all(|q| q == SnormQuat::IDENTITY));
 }
 
 /// A place that is right and a hand that is not, in frames in which nobody gets a pose.

@@ -41,6 +41,8 @@ pub(crate) struct Scratch {
     pub estimated: bool,
     pub legs: [LegRows; MAX_FEET],
     pub probes: Probes,
+    /// Rotations of streams that lie elsewhere than in their lanes.
+    pub gathered: Vec<Row>,
 }
 
 impl Scratch {
@@ -52,6 +54,11 @@ impl Scratch {
             self.positions.resize(joints, [Row::ZERO; 3]);
             self.sums.resize((joints + 2).div_ceil(GROUP), [[Row::ZERO; BLOCK]; 2]);
         }
+    }
+
+    /// For the poses of streams of so many joints.
+    pub fn reserve_gathered(&mut self, joints: usize) {
+        self.gathered.reserve((4 * joints).saturating_sub(self.gathered.len()));
     }
 
     /// Puts one lane into the reference pose, off the ground's mind.

@@ -323,8 +323,10 @@ impl Crowd {
         }
         let needed = if workers == 1 { self.cohorts.len() } else { usize::MAX };
         let joints = joints + self.streams.temporaries();
+        let sources = self.streams.source_joints();
         for scratch in self.scratch.iter_mut().take(needed) {
             scratch.reserve(joints, lines);
+            scratch.pose.reserve_gathered(sources);
             scratch.events.reserve(self.config.event_capacity);
         }
         self.events.reserve(self.config.event_capacity);

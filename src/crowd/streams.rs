@@ -65,8 +65,9 @@ pub struct StreamReport {
     pub missing: u32,
     /// Characters whose pose was refused: a rotation that is none, a position that is not finite or farther than 1e6 m.
     pub refused: u32,
-    /// Characters whose pose lies in a [`StreamBuffer`] elsewhere than in their lane, and costs more to read. Where they are
-    /// many, [`Crowd::arrange_streams`](crate::crowd::Crowd::arrange_streams) puts that right.
+    /// Characters whose pose lies in a [`StreamBuffer`] elsewhere than in their lane, and costs more to read. Where they have
+    /// become more, by spawning, packing, transitions or changes of tier,
+    /// [`Crowd::arrange_streams`](crate::crowd::Crowd::arrange_streams) puts that right, but for those who share a stream.
     pub displaced: u32,
 }
 
@@ -282,6 +283,11 @@ impl StreamTable {
     /// Registers beyond the joints of a topology that the maps need.
     pub fn temporaries(&self) -> usize {
         self.maps.iter().flatten().map(|used| used.map.temporaries).max().unwrap_or(0)
+    }
+
+    /// Most joints of a source.
+    pub fn source_joints(&self) -> usize {
+        self.maps.iter().flatten().map(|used| used.map.source_joints()).max().unwrap_or(0)
     }
 
     #[inline]

@@ -57,7 +57,7 @@ impl Row {
     pub const ONE: Self = Self([1.0; BLOCK]);
 
     /// 1 for lanes whose bit is set.
-    pub fn of_bits(lanes: u16) -> Self {
+    pub(crate) fn of_bits(lanes: u16) -> Self {
         let mut row = Self::ZERO;
         for (lane, value) in row.0.iter_mut().enumerate() {
             *value = if lanes & (1 << lane) == 0 { 0.0 } else { 1.0 };

@@ -17,14 +17,13 @@ use super::bind::BindSource;
 use super::chains::{Source, sources};
 use super::live_packed::{PACKED_JOINTS, PackedLine, PackedMatrix};
 use super::live_path::{Factor, Tree, Value};
+pub(crate) use super::live_power::POWER_TERMS;
+use super::live_power::powers;
 use crate::error::BuildError;
 use crate::rig::{Rig, Role, Topology, carrier, leg_length};
 
 /// Joints of one line of a stream.
 pub(crate) const LINE_JOINTS: usize = 4;
-
-/// Terms of the polynomials for a power of a rotation; what is left out is below 1e-8.
-pub(crate) const POWER_TERMS: usize = 12;
 
 /// Most factors of all products of a map together. Characters have some dozens.
 const MAX_FACTORS: usize = 1 << 16;
@@ -81,7 +80,7 @@ pub(crate) struct Singles {
     pub same: Vec<Single<()>>,
     pub turn: Vec<Single<[[f32; 3]; 3]>>,
     pub general: Vec<Single<[[f32; 4]; 4]>>,
-    /// Those of `turn` and `general` in 16 bits, and the others.
+    /// All of them again in 16 bits: those that are `same` in lines of eight, and the others.
     pub packed_same: Vec<Single<()>>,
     pub packed: Vec<Single<PackedMatrix>>,
 }
@@ -446,32 +445,4 @@ fn basis(turns: [[DQuat; 2]; LINE_JOINTS]) -> Basis {
     } else {
         Basis::General(rows.map(|m| m.map(|row| row.map(|value| value as f32))))
     }
-}
-
-/// Coefficients of two polynomials in `t = 2 w - 1`, for `w` from 0 to 1, the cosine of `h`, half the angle of a unit
-/// quaternion `q`: with `a = sin((1 - u) h) / sin(h)` and `b = sin(u h) / sin(h)`, `q^u = a + b q` (K. Shoemake, "Animating Rotation with Quaternion Curves", 1985). Interpolated at the
-/// zeros of a Chebyshev polynomial: the nearest singularity is at `w = -1`, so each term more leaves a sixth of the error.
-fn powers(u: f64) -> [[f32; POWER_TERMS]; 2] {
-    const N: usize = POWER_TERMS;
-    [1.0 - u, u].map(|share: f64| {
-        let angle = |k: usize, j: usize| core::f64::consts::PI * k as f64 * (j as f64 + 0.5) / N as f64;
-        let values: [f64; N] = core::array::from_fn(|j| {
-            let whole = (0.5 * (1.0 + angle(1, j).cos())).acos();
-            (share * whole).sin() / whole.sin()
-        });
-        // Sum of Chebyshev polynomials as one in powers.
-        let (mut before, mut chebyshev) = ([0.0; N], [0.0; N]);
-        chebyshev[0] = 1.0;
-        let mut sum = [0.0; N];
-        for k in 0..N {
-            let of_k = values.iter().enumerate().map(|(j, value)| value * angle(k, j).cos()).sum::<f64>();
-            let of_k = of_k * if k == 0 { 1.0 } else { 2.0 } / N as f64;
-            sum.iter_mut().zip(&chebyshev).for_each(|(sum, c)| *sum += of_k * c);
-            let twice = if k == 0 { 1.0 } else { 2.0 };
-            let next =
-                core::array::from_fn(|i| if i == 0 { 0.0 } else { twice * chebyshev[i - 1] } - before[i]);
-            (before, chebyshev) = (chebyshev, next);
-        }
-        sum.map(|value| value as f32)
-    })
 }

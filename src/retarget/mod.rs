@@ -14,6 +14,7 @@ mod live_content;
 mod live_maps;
 pub(crate) mod live_packed;
 mod live_path;
+mod live_power;
 mod mirror;
 mod namesakes;
 mod plant;

@@ -22,7 +22,7 @@ mod whole;
 use crate::crowd::scratch::Scratch;
 use crate::lanes::{BLOCK, Lanes, Quat, Row, per_isa};
 use crate::retarget::live::{Input, LiveMap, Operand, POWER_TERMS, Step};
-pub(crate) use native::{Beside, Moved, Native, Streamed, Travels};
+pub(crate) use native::{Native, Streamed, Travels};
 
 /// What the squared length of a rotation may be off 1.
 pub(crate) const LOOSE: f32 = 5e-3;
@@ -33,7 +33,7 @@ pub(crate) const FAR: f32 = 1e6;
 /// Which lanes a pass may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// All: those that are not its own are dead.
+    /// All: of those that are not its own nobody sees a pose in this frame.
     Block,
     /// Its own.
     Own,

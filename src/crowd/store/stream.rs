@@ -79,9 +79,12 @@ impl Crowd {
     pub(super) fn reserve_streams(&mut self) {
         let joints = self.topologies.iter().map(|data| data.topology.len()).max().unwrap_or(0);
         let (joints, lines) = (joints + self.streams.temporaries(), self.max_lines());
+        let sources = self.streams.source_joints();
         for scratch in &mut self.scratch {
             scratch.reserve(joints, lines);
+            scratch.pose.reserve_gathered(sources);
         }
+        self.last_moment.scratch.pose.reserve_gathered(sources);
     }
 
     /// From a stream to clips, which the character plays from now on, unseen.

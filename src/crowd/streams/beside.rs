@@ -1,10 +1,12 @@
 //! One pose of a [`StreamBuffer`], and the fifteen beside it.
 
+use core::fmt;
 use core::marker::PhantomData;
 
 #[cfg(doc)]
 use super::StreamBuffer;
 use super::buffer::StreamRotation;
+use crate::error::BuildError;
 use crate::lanes::{BLOCK, Row};
 use crate::rig::MAX_FEET;
 
@@ -45,8 +47,16 @@ impl<'a> Side<'a> {
     }
 }
 
+/// Copies one lane's rotations among sixteen others'.
+#[inline]
+pub(super) fn copy_lane<Q: StreamRotation>(from: &[Row], lane: usize, to: &mut [Row], at: usize) {
+    let (lane, at) = (Q::place(lane), Q::place(at));
+    let (from, to): (&[[Q; BLOCK]], &mut [[Q; BLOCK]]) =
+        (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+    to.iter_mut().zip(from).for_each(|(to, from)| to[at] = from[lane]);
+}
+
 /// A pose in a [`StreamBuffer`], to be written in place.
-#[derive(Debug)]
 pub struct StreamPoseMut<'a, Q> {
     pub(super) head: &'a mut [Row],
     pub(super) rotations: &'a mut [[Q; BLOCK]],
@@ -74,10 +84,18 @@ impl<Q: StreamRotation> StreamPoseMut<'_, Q> {
         self.rotations.get_mut(joint).map(|sixteen| &mut sixteen[Q::place(self.lane)])
     }
 
-    /// Those of as many joints as both have.
+    /// All of them.
+    ///
+    /// # Errors
+    /// If they are not of as many joints; nothing is changed then.
     #[inline]
-    pub fn set_rotations(&mut self, rotations: &[Q]) {
+    pub fn set_rotations(&mut self, rotations: &[Q]) -> Result<(), BuildError> {
+        let (have, need) = (rotations.len(), self.joints());
+        if have != need {
+            return Err(BuildError::Length { what: "the rotations of a stream's pose", have, need });
+        }
         self.rotations_mut().zip(rotations).for_each(|(to, &from)| *to = from);
+        Ok(())
     }
 
     /// See [`StreamPose::position`](super::StreamPose::position). The origin at first.
@@ -102,8 +120,25 @@ impl<Q: StreamRotation> StreamPoseMut<'_, Q> {
     }
 }
 
+impl<Q> fmt::Debug for StreamPoseMut<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamPoseMut").field("joints", &self.rotations.len()).finish_non_exhaustive()
+    }
+}
+
+impl<Q: StreamRotation> fmt::Debug for StreamPoseRef<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (joints, arrived, position) = (self.joints(), self.arrived(), self.position());
+        f.debug_struct("StreamPoseRef")
+            .field("joints", &joints)
+            .field("arrived", &arrived)
+            .field("position", &position)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A pose in a [`StreamBuffer`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct StreamPoseRef<'a, Q> {
     pub(super) side: Side<'a>,
     pub(super) lane: usize,
@@ -128,6 +163,12 @@ impl<'a, Q: StreamRotation> StreamPoseRef<'a, Q> {
         let (place, sixteens): (_, &'a [[Q; BLOCK]]) =
             (Q::place(self.lane), bytemuck::cast_slice(self.side.rows));
         sixteens.iter().map(move |sixteen| sixteen[place])
+    }
+
+    /// That of one joint; `None` if there is no such joint.
+    #[must_use]
+    pub fn rotation(&self, joint: usize) -> Option<Q> {
+        self.rotations().nth(joint)
     }
 
     /// Model-space position of the carrier, metres.

@@ -54,13 +54,14 @@ pub(crate) mod sealed {
 /// of 2 MB, it lies in those.
 ///
 /// Streams of equally many joints lie sixteen side by side, which is how the lanes of a frame want them: a frame reads them
-/// as they are where each is in the lane of the character that follows it ([`Crowd::arrange_streams`]), and value by value
-/// where not. What a stream's pose is does not depend on it.
+/// as they are where each is in the lane of the character that follows it ([`Crowd::arrange_streams`]), and copies them there
+/// where not. What a stream's pose is does not depend on it. A joint count takes room for sixteen streams at least; arranged,
+/// each block of characters does, for each joint count of the streams that are followed there.
 ///
 /// A frame borrows it; a host that receives meanwhile keeps two and takes turns.
 ///
 /// [`Crowd::arrange_streams`]: crate::crowd::Crowd::arrange_streams
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct StreamBuffer<Q> {
     rows: Vec<Row>,
     sixteens: Vec<Sixteen>,
@@ -85,6 +86,17 @@ impl<Q: StreamRotation> Default for StreamBuffer<Q> {
     }
 }
 
+impl<Q: StreamRotation> Clone for StreamBuffer<Q> {
+    fn clone(&self) -> Self {
+        let Self { sixteens, seats, open, .. } = self;
+        let (sixteens, seats, open) = (sixteens.clone(), seats.clone(), open.clone());
+        let mut new = Self { rows: Vec::new(), sixteens, seats, open, rotation: PhantomData };
+        new.reserve(self.rows.len());
+        new.rows.extend_from_slice(&self.rows);
+        new
+    }
+}
+
 impl<Q: StreamRotation> StreamBuffer<Q> {
     /// Rows of one joint.
     const ROWS: usize = size_of::<Q>() / 4;
@@ -103,7 +115,7 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
         let rows = counts.iter().try_fold(0, |sum: usize, (&joints, count)| {
             sum.checked_add(Self::block_rows(joints)?.checked_mul(count.div_ceil(BLOCK))?)
         });
-        buffer.reserve(rows.ok_or(FULL)?);
+        buffer.reserve(rows.filter(|&rows| u32::try_from(rows).is_ok()).ok_or(FULL)?);
         buffer.seats.reserve_exact(joints.len());
         for &joints in joints {
             buffer.add(joints)?;
@@ -158,6 +170,16 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.seats.is_empty()
+    }
+
+    /// All streams in the order in which they lie: who writes many poses writes them fastest in this one, since neighbours
+    /// share cache lines. It is that of ids, joint count by joint count, until
+    /// [`Crowd::arrange_streams`](crate::crowd::Crowd::arrange_streams).
+    #[must_use]
+    pub fn in_order(&self) -> Vec<StreamId> {
+        let mut ids: Vec<StreamId> = (0..self.seats.len() as u32).map(StreamId).collect();
+        ids.sort_unstable_by_key(|id| self.seats[id.0 as usize]);
+        ids
     }
 
     /// One stream's pose, to be written: what was written last is there still. From now on it counts as arrived. `None` if

@@ -1,11 +1,12 @@
 //! Ways out of a stream: it goes on for two frames more, of which the first tells where it was and the second how fast, and
 //! then gives way to clips or to another stream as an old motion does.
 
+use super::beside::copy_lane;
 use super::pass::{line_joints, made_up};
 use super::root;
-use super::{Cell, Key, Stream, StreamPoses, StreamTable};
+use super::{Cell, Key, SnormQuat, Stream, StreamPoses, StreamTable};
 use crate::crowd::scratch::Scratch;
-use crate::crowd::stages::live::{Beside, Moved, NO_TURN, Native, Reach, Streamed, Travels, live};
+use crate::crowd::stages::live::{NO_TURN, Native, Reach, Streamed, Travels, live};
 use crate::lanes::{BLOCK, LineSources, Row, Simd};
 
 /// What a character goes over to.
@@ -100,19 +101,19 @@ impl StreamTable {
         let key = self.key(character)?;
         let map = self.map(key)?;
         let pose = self.pose(key, poses).ok()?;
-        let few = made_up(pose.words, pose.packed);
-        let run = if pose.joints < line_joints(pose.packed) { &few } else { pose.words };
-        let moved = pose.beside.map(|(rows, from)| Moved { lane: 0, from, rows });
-        let lines;
-        let native = match &moved {
-            Some(moved) => Native::Beside {
-                now: Beside { rows: moved.rows, moved: core::slice::from_ref(moved) },
-                next: &[],
-            },
-            None => {
-                lines = LineSources::new(&[run; BLOCK])?;
-                Native::Lines { now: &lines, next: None }
-            }
+        let mut rows = core::mem::take(&mut scratch.gathered);
+        let (few, lines);
+        let native = if let Some((beside, from)) = pose.beside {
+            rows.clear();
+            rows.extend_from_slice(beside);
+            let copy = if pose.packed { copy_lane::<SnormQuat> } else { copy_lane::<[f32; 4]> };
+            copy(beside, from.into(), &mut rows, 0);
+            Native::Beside { now: &rows, next: &[] }
+        } else {
+            few = made_up(pose.words, pose.packed);
+            let run = if pose.joints < line_joints(pose.packed) { &few } else { pose.words };
+            lines = LineSources::new(&[run; BLOCK])?;
+            Native::Lines { now: &lines, next: None }
         };
         let (mut back, mut own, mut travels) = (NO_TURN, Row::ZERO, Row::ZERO);
         let mut way = [0.0; 3];
@@ -136,6 +137,7 @@ impl StreamTable {
         };
         let mut good = Row::ZERO;
         live(simd, map, &streamed, Reach::Own, joints, &mut good, scratch);
+        scratch.gathered = rows;
         (good.0[0] > 0.5).then_some(way)
     }
 }

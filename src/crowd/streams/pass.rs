@@ -1,11 +1,12 @@
 //! Poses of a block's lanes, brought in pass by pass: all lanes that follow streams through one map, in one precision.
 
+use super::beside::copy_lane;
 use super::buffer::StreamRotation;
 use super::poses::{RawPose, StreamPose};
 use super::{Blocks, Followers, SnormQuat, StreamBuffer, StreamCounts, StreamPoses, StreamTable};
 use crate::crowd::block::{Block, lanes_of};
 use crate::crowd::scratch::Scratch;
-use crate::crowd::stages::live::{Beside, Moved, NO_TURN, Native, Reach, Streamed, Travels, live};
+use crate::crowd::stages::live::{NO_TURN, Native, Reach, Streamed, Travels, live};
 use crate::lanes::{BLOCK, LineSources, Row, Simd};
 use crate::retarget::LiveMap;
 use crate::retarget::live::LINE_JOINTS;
@@ -13,7 +14,7 @@ use crate::retarget::live_packed::PACKED_JOINTS;
 use crate::rig::MAX_FEET;
 
 /// What every pass of a block needs.
-struct Frame<'a> {
+struct Posing<'a> {
     table: &'a StreamTable,
     simd: Simd,
     block: &'a Block,
@@ -43,7 +44,6 @@ impl StreamTable {
         counts: &StreamCounts,
         scratch: &mut Scratch,
     ) -> u16 {
-        scratch.estimated = false;
         let Without { missing, refused, displaced } = match poses {
             StreamPoses::Slices(poses) => self.bring_slices_in(simd, blocks, poses, kept, scratch),
             StreamPoses::F32(poses) => self.bring_buffer_in(simd, blocks, poses, kept, scratch),
@@ -67,7 +67,7 @@ impl StreamTable {
         scratch: &mut Scratch,
     ) -> Without {
         let Blocks { now: block, next, due, streamed, followers } = *blocks;
-        let frame = Frame { table: self, simd, block, due, followers, kept };
+        let posing = Posing { table: self, simd, block, due, followers, kept };
         let ahead = next.and_then(|next| self.sources(next, poses));
         let mut first = true;
         let mut without = Without::default();
@@ -118,7 +118,7 @@ impl StreamTable {
                     next: core::mem::take(&mut first).then_some(ahead.as_ref()).flatten(),
                 };
                 let poses = Poses { native, packed, position: &position, contacts: &contacts };
-                without.refused |= frame.pass(map, lanes, poses, scratch);
+                without.refused |= posing.pass(map, lanes, poses, scratch);
             }
         }
         without
@@ -133,7 +133,7 @@ impl StreamTable {
         scratch: &mut Scratch,
     ) -> Without {
         let Blocks { now: block, next, due, streamed, followers } = *blocks;
-        let frame = Frame { table: self, simd, block, due, followers, kept };
+        let posing = Posing { table: self, simd, block, due, followers, kept };
         let mut ahead = next.map_or(&[][..], |next| self.around(next, poses));
         let mut without = Without::default();
         let mut left = streamed;
@@ -157,12 +157,12 @@ impl StreamTable {
             {
                 let missing = lanes & !side.arrived_lanes();
                 without.missing |= missing;
-                let native = Native::Beside { now: Beside { rows: side.rows, moved: &[] }, next };
+                let native = Native::Beside { now: side.rows, next };
                 let (position, contacts) = (side.position(), side.contacts());
                 let poses = Poses { native, packed: Q::PACKED, position, contacts };
-                without.refused |= frame.pass(map, lanes & !missing, poses, scratch);
+                without.refused |= posing.pass(map, lanes & !missing, poses, scratch);
             } else {
-                self.bring_displaced_in(&frame, (map, lanes), (poses, next), &mut without, scratch);
+                self.bring_displaced_in(&posing, (map, lanes), (poses, next), &mut without, scratch);
             }
         }
         without
@@ -172,7 +172,7 @@ impl StreamTable {
     #[cold]
     fn bring_displaced_in<Q: StreamRotation>(
         &self,
-        frame: &Frame<'_>,
+        posing: &Posing<'_>,
         (map, lanes): (&LiveMap, u16),
         (poses, next): (&StreamBuffer<Q>, &[Row]),
         without: &mut Without,
@@ -180,7 +180,7 @@ impl StreamTable {
     ) {
         let mut seats = [None; BLOCK];
         for lane in lanes_of(lanes) {
-            seats[lane] = poses.seat(frame.followers.keys[lane].pose, map.source_joints());
+            seats[lane] = poses.seat(posing.followers.keys[lane].pose, map.source_joints());
         }
         // The sixteen of the first who is in its lane; where nobody is, any.
         let at = |seat: u32| (seat / BLOCK as u32, seat as usize % BLOCK);
@@ -193,8 +193,10 @@ impl StreamTable {
         };
         let (mut position, mut contacts) = (*side.position(), *side.contacts());
         let mut arrived = side.arrived_lanes();
-        let mut elsewhere = [Moved::NOBODY; BLOCK];
-        let mut count = 0;
+        // As if everybody sat there; reserved when they began to follow.
+        let mut rows = core::mem::take(&mut scratch.gathered);
+        rows.clear();
+        rows.extend_from_slice(side.rows);
         for lane in lanes_of(lanes) {
             let other =
                 seats[lane].map(at).and_then(|(sixteen, from)| Some((sixteen, from, poses.side(sixteen)?)));
@@ -205,17 +207,20 @@ impl StreamTable {
             if (of, from) == (sixteen, lane) {
                 continue;
             }
-            elsewhere[count] = Moved { lane: lane as u8, from: from as u8, rows: other.rows };
-            count += 1;
-            position.iter_mut().zip(other.position()).for_each(|(row, own)| row.0[lane] = own.0[from]);
-            contacts.iter_mut().zip(other.contacts()).for_each(|(row, own)| row.0[lane] = own.0[from]);
-            arrived = arrived & !(1 << lane) | (other.arrived_lanes() >> from & 1) << lane;
+            let there = other.arrived_lanes() >> from & 1;
+            without.displaced += u32::from(there);
+            arrived = arrived & !(1 << lane) | there << lane;
+            if there != 0 {
+                copy_lane::<Q>(other.rows, from, &mut rows, lane);
+                position.iter_mut().zip(other.position()).for_each(|(row, own)| row.0[lane] = own.0[from]);
+                contacts.iter_mut().zip(other.contacts()).for_each(|(row, own)| row.0[lane] = own.0[from]);
+            }
         }
-        without.displaced += count as u32;
         without.missing |= lanes & !arrived;
-        let native = Native::Beside { now: Beside { rows: side.rows, moved: &elsewhere[..count] }, next };
+        let native = Native::Beside { now: &rows, next };
         let poses = Poses { native, packed: Q::PACKED, position: &position, contacts: &contacts };
-        without.refused |= frame.pass(map, lanes & arrived, poses, scratch);
+        without.refused |= posing.pass(map, lanes & arrived, poses, scratch);
+        scratch.gathered = rows;
     }
 
     /// The map of the first of these lanes.
@@ -259,7 +264,7 @@ impl StreamTable {
     }
 }
 
-impl Frame<'_> {
+impl Posing<'_> {
     /// One pass of lanes whose poses are found; gives those whose pose is refused.
     #[inline(always)]
     fn pass(&self, map: &LiveMap, lanes: u16, poses: Poses<'_>, scratch: &mut Scratch) -> u16 {

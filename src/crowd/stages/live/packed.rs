@@ -1,7 +1,7 @@
 //! Inputs in 16 bits: products of integers, made unit rotations by one multiplication.
 
 use super::native::ask;
-use super::{Beside, LOOSE, MOST, Native, Pass, Reach, Streamed, idle, write};
+use super::{LOOSE, MOST, Native, Pass, Reach, Streamed, idle, write};
 use crate::lanes::{BLOCK, Lanes, LineSources, Quat, Row};
 use crate::retarget::LiveMap;
 use crate::retarget::live::{Single, Singles};
@@ -26,7 +26,7 @@ pub(super) fn bring_all_in<L: Lanes>(
                 soundly(off, &mut sound, at);
             }
         }
-        Native::Beside { ref now, next } => {
+        Native::Beside { now, next } => {
             let pass = Pass { streamed, reach, joints, at: 0 };
             let off = beside::<L>(map, now, next, pass, registers);
             for at in (0..BLOCK).step_by(L::N) {
@@ -80,14 +80,14 @@ fn lines<L: Lanes>(
 #[inline(always)]
 fn beside<L: Lanes>(
     map: &LiveMap,
-    now: &Beside<'_>,
+    now: &[Row],
     next: &[Row],
     pass: Pass<'_>,
     registers: &mut [[Row; 4]],
 ) -> [L; MOST] {
     let Singles { packed_same, packed, .. } = &map.singles;
     let off = [L::zero(); MOST];
-    if now.moved.is_empty() && pass.writes_all(map) {
+    if pass.writes_all(map) {
         let off = several::<L, _, true>(packed_same, now, next, pass, off, registers);
         several::<L, _, true>(packed, now, next, pass, off, registers)
     } else {
@@ -96,30 +96,25 @@ fn beside<L: Lanes>(
     }
 }
 
-/// Joints whose basis can be told equally plainly. In the plain case every lane reads its own place and all that is written
-/// is to be, and nothing is asked per joint: of some 150 instructions a joint 15 were such questions.
+/// Joints whose basis can be told equally plainly. In the plain case all that is written is to be,
+/// and nothing is asked per joint: of some 150 instructions a joint 12 were such questions.
 #[inline(always)]
 fn several<L: Lanes, M: Change, const PLAIN: bool>(
     singles: &[Single<M>],
-    now: &Beside<'_>,
+    now: &[Row],
     next: &[Row],
     pass: Pass<'_>,
     mut off: [L; MOST],
     registers: &mut [[Row; 4]],
 ) -> [L; MOST] {
-    let (twos, ahead) = (now.rows.as_chunks().0, next.as_chunks::<2>().0);
+    let (twos, ahead) = (now.as_chunks().0, next.as_chunks::<2>().0);
     for single in singles {
         if !PLAIN && idle(&single.input, pass.joints) {
             continue;
         }
         let joint = single.joint as usize;
         ask(ahead, joint);
-        let gathered;
-        let mut rows = &twos[joint];
-        if !PLAIN && !now.moved.is_empty() {
-            gathered = now.gathered_2(joint);
-            rows = &gathered;
-        }
+        let rows = &twos[joint];
         // Two parts of eight lanes share what is read of the matrix; of four there are not registers enough for two.
         let together = if L::N == 8 { 2 } else { 1 };
         for first in (0..BLOCK / L::N).step_by(together) {
@@ -197,7 +192,7 @@ fn judge<L: Lanes>(map: &LiveMap, streamed: &Streamed<'_>, sound: &Row, joints: 
                         let c = L::quad(&now.lines(2 * line.first as usize), k / 2, at);
                         [c[2 * (k % 2)], c[2 * (k % 2) + 1]]
                     }
-                    Native::Beside { now, .. } => L::split_2(&now.gathered_2(line.first as usize + k), at),
+                    Native::Beside { now, .. } => L::split_2(&now.as_chunks().0[line.first as usize + k], at),
                 };
                 let off = off_unit(square(integers(line, k, low, high))).abs();
                 fine = L::select(off.lt(L::splat(LOOSE)), fine, L::zero());

@@ -44,7 +44,7 @@ pub(super) fn place<L: Lanes>(
     scratch.estimated |= !known.same(&streamed.own);
 }
 
-/// Of lanes that nobody is to write to the dead are 0, others as they were.
+/// Writes the pass's own lanes. Others become 0 where all may be written, and stay as they are where not.
 #[inline(always)]
 fn put<L: Lanes>(own: L::Mask, value: L, to: &mut Row, reach: Reach, at: usize) {
     let other = match reach {

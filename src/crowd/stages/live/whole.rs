@@ -1,7 +1,7 @@
 //! Inputs in single precision.
 
 use super::native::ask;
-use super::{Beside, LOOSE, MOST, Native, Pass, Reach, Streamed, idle, write};
+use super::{LOOSE, MOST, Native, Pass, Reach, Streamed, idle, write};
 use crate::lanes::{BLOCK, Lanes, LineSources, Quat, Row};
 use crate::retarget::LiveMap;
 use crate::retarget::live::{Basis, InputLine, LINE_JOINTS, Single, Singles};
@@ -29,7 +29,7 @@ pub(super) fn bring_all_in<L: Lanes>(
                 exactly(off, &mut exact, at);
             }
         }
-        Native::Beside { ref now, next } => {
+        Native::Beside { now, next } => {
             let pass = Pass { streamed, reach, joints, at: 0 };
             let off = beside::<L>(map, now, next, pass, registers);
             for at in (0..BLOCK).step_by(L::N) {
@@ -89,14 +89,14 @@ fn lines<L: Lanes>(
 #[inline(always)]
 fn beside<L: Lanes>(
     map: &LiveMap,
-    now: &Beside<'_>,
+    now: &[Row],
     next: &[Row],
     pass: Pass<'_>,
     registers: &mut [[Row; 4]],
 ) -> [L; MOST] {
     let Singles { same, turn, general, .. } = &map.singles;
     let off = [L::zero(); MOST];
-    if now.moved.is_empty() && pass.writes_all(map) {
+    if pass.writes_all(map) {
         let off = several::<L, _, true>(same, now, next, pass, off, registers);
         let off = several::<L, _, true>(turn, now, next, pass, off, registers);
         several::<L, _, true>(general, now, next, pass, off, registers)
@@ -111,25 +111,20 @@ fn beside<L: Lanes>(
 #[inline(always)]
 fn several<L: Lanes, M: Change, const PLAIN: bool>(
     singles: &[Single<M>],
-    now: &Beside<'_>,
+    now: &[Row],
     next: &[Row],
     pass: Pass<'_>,
     mut off: [L; MOST],
     registers: &mut [[Row; 4]],
 ) -> [L; MOST] {
-    let (fours, ahead) = (now.rows.as_chunks().0, next.as_chunks::<4>().0);
+    let (fours, ahead) = (now.as_chunks().0, next.as_chunks::<4>().0);
     for single in singles {
         if !PLAIN && idle(&single.input, pass.joints) {
             continue;
         }
         let joint = single.joint as usize;
         ask(ahead, joint);
-        let gathered;
-        let mut rows = &fours[joint];
-        if !PLAIN && !now.moved.is_empty() {
-            gathered = now.gathered_4(joint);
-            rows = &gathered;
-        }
+        let rows = &fours[joint];
         for at in (0..BLOCK).step_by(L::N) {
             let [x, y, z, w] = L::split_4(rows, at);
             let q = single.matrix.change(Quat::new(x, y, z, w));
@@ -226,7 +221,10 @@ fn tidy<L: Lanes>(
             let loose = L::and(L::and(own, fine), L::load(exact, at).lt(L::splat(0.5)));
             // 1 / sqrt(1 + off), to 4e-8.
             let unit = off.mul_add(off.mul_add(L::splat(0.375), L::splat(-0.5)), L::one());
-            q.scale(L::select(loose, unit, L::one())).store(rows, at);
+            let q = q.scale(L::select(loose, unit, L::one()));
+            // Lanes that are nobody's here are judged by nobody; a ground is asked for them all the same.
+            let harmless = Quat::select(own, q, Quat::identity());
+            Quat::select(fine, q, harmless).store(rows, at);
         }
     }
 }
