@@ -363,6 +363,73 @@ fn arranged_or_not_a_buffer_is_the_same() {
     }
 }
 
+/// Poses that change places while characters come, go, change streams and are packed: as slices, and in the end all in place.
+#[test]
+fn some_at_a_time_all_are_seated_and_nobody_sees_it() {
+    const COUNT: usize = 90;
+    let simd = Simd::fastest();
+    let (mut sliced, mut cast) = (Cast::new(simd, COUNT), Cast::new(simd, COUNT));
+    let mut buffer = StreamBuffer::<[f32; 4]>::new(&cast.joints()).expect("a buffer");
+    let mut gone = [false; COUNT];
+    for frame in 0..40 {
+        for one in [&mut sliced, &mut cast] {
+            if frame < 20 {
+                // Somebody leaves; somebody else follows another's stream of the same source and rig.
+                let (leaves, goes) = ((frame * 7 + 3) % COUNT, (frame * 11 + 1) % COUNT);
+                if !gone[leaves] {
+                    one.crowd.despawn(one.handles[leaves]).expect("alive");
+                }
+                if !gone[goes] && goes != leaves {
+                    let (id, root) = (StreamId(((goes + 8) % COUNT) as u32), StreamRoot::InPose);
+                    let map = Arc::clone(&one.maps[goes]);
+                    one.crowd.set_stream(one.handles[goes], &Stream { id, map, root }).expect("a stream");
+                }
+                one.crowd.pack_some(3);
+            }
+        }
+        if frame < 20 {
+            gone[(frame * 7 + 3) % COUNT] = true;
+        }
+        let poses = cast.poses(frame);
+        for (at, (rotations, position)) in poses.iter().enumerate() {
+            write(&mut buffer, StreamId(at as u32), rotations, *position);
+        }
+        cast.crowd.arrange_some_streams(&mut buffer, if frame < 20 { 4 } else { 30 }).expect("room");
+        if frame == 25 {
+            let late = buffer.add(7).expect("room");
+            assert!(!buffer.pose(late).expect("a stream").arrived(), "{late:?} sits on nobody's lap");
+        }
+        let slices: Vec<_> = poses
+            .iter()
+            .map(|(rotations, position)| StreamPose {
+                rotations: rotations.into(),
+                position: *position,
+                contacts: None,
+            })
+            .collect();
+        let (right, have) = (sliced.frame(&slices), cast.frame(&buffer));
+        let seen = |report: StreamReport| (report.followed, report.missing, report.refused);
+        assert_eq!(seen(have), seen(right));
+        for at in (0..COUNT).filter(|&at| !gone[at]) {
+            assert!(sliced.bytes(at) == cast.bytes(at), "{at} in frame {frame}");
+        }
+        for (at, (rotations, position)) in poses.iter().enumerate() {
+            let pose = buffer.pose(StreamId(at as u32)).expect("a stream");
+            assert!(pose.rotations().eq(rotations.iter().copied()) && pose.position() == *position);
+        }
+    }
+    assert_eq!(cast.crowd.arrange_some_streams(&mut buffer, usize::MAX), Ok(0), "all are in place");
+    // Two follow one here and there; one of them is displaced.
+    let mut ids: Vec<u32> = (0..COUNT)
+        .filter(|&at| !gone[at])
+        .filter_map(|at| cast.crowd.stream(cast.handles[at]).expect("alive").map(|stream| stream.id.0))
+        .collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(cast.frame(&buffer).displaced as usize, all - ids.len());
+}
+
 /// Remembers whether it was asked for anything that is no place.
 #[derive(Default)]
 struct Watch(AtomicBool);

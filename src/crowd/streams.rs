@@ -11,6 +11,7 @@ mod pass;
 mod place;
 mod poses;
 mod root;
+mod seating;
 mod state;
 mod travel;
 
@@ -67,7 +68,8 @@ pub struct StreamReport {
     pub refused: u32,
     /// Characters whose pose lies in a [`StreamBuffer`] elsewhere than in their lane, and costs more to read. Where they have
     /// become more, by spawning, packing, transitions or changes of tier,
-    /// [`Crowd::arrange_streams`](crate::crowd::Crowd::arrange_streams) puts that right, but for those who share a stream.
+    /// [`Crowd::arrange_some_streams`](crate::crowd::Crowd::arrange_some_streams) puts that right, but for those who share a
+    /// stream.
     pub displaced: u32,
 }
 

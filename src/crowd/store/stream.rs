@@ -8,8 +8,9 @@ use super::{Crowd, Handle, Place, Play, TransitionKind};
 use crate::crowd::MAX_CLIPS;
 use crate::crowd::block::Block;
 use crate::crowd::frame::Frame;
-use crate::crowd::streams::{Stream, StreamBuffer, StreamReport, StreamRotation};
+use crate::crowd::streams::{Stream, StreamBuffer, StreamId, StreamReport, StreamRotation};
 use crate::error::BuildError;
+use crate::lanes::BLOCK;
 use crate::rig::{MAX_FEET, NO_PARENT};
 
 impl Crowd {
@@ -251,19 +252,39 @@ impl Crowd {
         Ok(self.streams.get(handle.index))
     }
 
-    /// Puts the poses of a buffer where frames read them fastest: beside those of the characters in the same block, each in the
-    /// lane of whoever follows it. Ids stay, poses stay as they are, and what a frame makes of them does too; only what it costs
-    /// does not. To be called after characters were spawned or packed, or began to follow other streams, as
-    /// [`StreamReport::displaced`] tells; not in every frame, for it copies everything to new memory. A buffer of its own for each crowd.
+    /// Puts the poses of a buffer where frames read them fastest: beside those of the characters in the same block, each in
+    /// the lane of whoever follows it. Ids stay, poses stay as they are, and what a frame makes of them does too; only what
+    /// it costs does not. To be called once everybody is there; it copies everything to new memory, so later
+    /// [`arrange_some_streams`](Self::arrange_some_streams) is better. A buffer of its own for each crowd.
     ///
     /// # Errors
     /// If there is no room for as many blocks: streams of many joint counts in one block take one each.
     pub fn arrange_streams<Q: StreamRotation>(&self, buffer: &mut StreamBuffer<Q>) -> Result<(), BuildError> {
-        let follows = |block: &Block, lane: usize| {
+        buffer.seat_all(self.blocks().map(|block| self.seated(block)))
+    }
+
+    /// Lets up to so many poses of a buffer change places, where [`arrange_streams`](Self::arrange_streams) would have them
+    /// elsewhere; gives how many did. For every frame, after characters were spawned, packed or given other streams or
+    /// tiers: `most` poses are copied, and everybody looked at. Allocates only where a block of characters has no sixteen to
+    /// change with.
+    ///
+    /// # Errors
+    /// As [`arrange_streams`](Self::arrange_streams).
+    pub fn arrange_some_streams<Q: StreamRotation>(
+        &self,
+        buffer: &mut StreamBuffer<Q>,
+        most: usize,
+    ) -> Result<usize, BuildError> {
+        buffer.seat_some(self.blocks().map(|block| self.seated(block)), most)
+    }
+
+    /// What the lanes of a block follow.
+    fn seated(&self, block: &Block) -> [Option<StreamId>; BLOCK] {
+        let follows = |lane: usize| {
             let there = block.live & (1 << lane) != 0;
             there.then(|| self.streams.followed(block.characters[lane])).flatten()
         };
-        buffer.seat_by(self.blocks().map(|block| core::array::from_fn(|lane| follows(block, lane))))
+        core::array::from_fn(follows)
     }
 
     /// What the last frame made of its streams.

@@ -64,33 +64,41 @@ pub(crate) mod sealed {
 #[derive(Debug)]
 pub struct StreamBuffer<Q> {
     rows: Vec<Row>,
-    sixteens: Vec<Sixteen>,
+    pub(super) sixteens: Vec<Sixteen>,
     /// Of each stream: its sixteen, times 16, and its lane.
-    seats: Vec<u32>,
-    /// By joints: the sixteen that is not full, and the lanes that are taken.
-    open: BTreeMap<u16, (u32, u8)>,
+    pub(super) seats: Vec<u32>,
+    /// Counts seatings.
+    pub(super) seating: u32,
+    /// By joints: the sixteen that new streams come into.
+    open: BTreeMap<u16, u32>,
     rotation: PhantomData<Q>,
 }
 
 /// Sixteen streams side by side.
 #[derive(Clone, Copy, Debug)]
-struct Sixteen {
+pub(super) struct Sixteen {
     row: u32,
-    joints: u16,
+    pub(super) joints: u16,
+    /// By lane, or [`NOBODY`].
+    pub(super) sitters: [u32; BLOCK],
+    /// The last seating that took it for a block of characters, and the lanes of that block whose streams it has seen.
+    pub(super) taken: u32,
+    pub(super) settled: u16,
 }
 
 impl<Q: StreamRotation> Default for StreamBuffer<Q> {
     fn default() -> Self {
         let (rows, sixteens, seats, open) = Default::default();
-        Self { rows, sixteens, seats, open, rotation: PhantomData }
+        Self { rows, sixteens, seats, seating: 0, open, rotation: PhantomData }
     }
 }
 
 impl<Q: StreamRotation> Clone for StreamBuffer<Q> {
     fn clone(&self) -> Self {
-        let Self { sixteens, seats, open, .. } = self;
+        let Self { sixteens, seats, open, seating, .. } = self;
         let (sixteens, seats, open) = (sixteens.clone(), seats.clone(), open.clone());
-        let mut new = Self { rows: Vec::new(), sixteens, seats, open, rotation: PhantomData };
+        let mut new =
+            Self { rows: Vec::new(), sixteens, seats, seating: *seating, open, rotation: PhantomData };
         new.reserve(self.rows.len());
         new.rows.extend_from_slice(&self.rows);
         new
@@ -128,25 +136,28 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn add(&mut self, joints: usize) -> Result<StreamId, BuildError> {
-        let id = u32::try_from(self.seats.len()).ok().filter(|&id| id < NO_SEAT).ok_or(FULL)?;
+        let id = u32::try_from(self.seats.len()).ok().filter(|&id| id < NOBODY).ok_or(FULL)?;
         let joints = u16::try_from(joints).map_err(|_| FULL)?;
-        let (sixteen, lane) = match self.open.get(&joints) {
-            Some(&open) => open,
-            None => (self.add_sixteen(joints)?, 0),
+        let free = |sitters: &[u32; BLOCK]| sitters.iter().position(|&sitter| sitter == NOBODY);
+        let open = self.open.get(&joints).copied();
+        let open = open.and_then(|sixteen| Some((sixteen, free(&self.sixteens[sixteen as usize].sitters)?)));
+        let (sixteen, lane) = match open {
+            Some(open) => open,
+            None => {
+                let sixteen = self.add_sixteen(joints)?;
+                self.open.insert(joints, sixteen);
+                (sixteen, 0)
+            }
         };
-        if usize::from(lane) + 1 < BLOCK {
-            self.open.insert(joints, (sixteen, lane + 1));
-        } else {
-            self.open.remove(&joints);
-        }
-        self.seats.push(BLOCK as u32 * sixteen + u32::from(lane));
+        self.sixteens[sixteen as usize].sitters[lane] = id;
+        self.seats.push(BLOCK as u32 * sixteen + lane as u32);
         Ok(StreamId(id))
     }
 
     /// All identities, nothing arrived, no contacts told.
-    fn add_sixteen(&mut self, joints: u16) -> Result<u32, BuildError> {
+    pub(super) fn add_sixteen(&mut self, joints: u16) -> Result<u32, BuildError> {
         let rows = Self::block_rows(joints.into()).ok_or(FULL)?;
-        let sixteen = u32::try_from(self.sixteens.len()).ok().filter(|&at| at < NO_SEAT / BLOCK as u32);
+        let sixteen = u32::try_from(self.sixteens.len()).ok().filter(|&at| at < NOBODY / BLOCK as u32);
         let (sixteen, row) = (sixteen.ok_or(FULL)?, u32::try_from(self.rows.len()).map_err(|_| FULL)?);
         let end = self.rows.len() + rows;
         if end > self.rows.capacity() {
@@ -156,7 +167,7 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
         let (head, rotations) = self.rows[row as usize..].split_at_mut(HEAD);
         head[CONTACTS..].fill(Row::splat(f32::NAN));
         bytemuck::cast_slice_mut(rotations).fill(Q::IDENTITY);
-        self.sixteens.push(Sixteen { row, joints });
+        self.sixteens.push(Sixteen { row, joints, sitters: [NOBODY; BLOCK], taken: 0, settled: 0 });
         Ok(sixteen)
     }
 
@@ -206,9 +217,9 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
         Some(StreamPoseRef { side, lane, rotation: PhantomData })
     }
 
-    fn seat_mut(&mut self, id: StreamId) -> Option<StreamPoseMut<'_, Q>> {
+    pub(super) fn seat_mut(&mut self, id: StreamId) -> Option<StreamPoseMut<'_, Q>> {
         let seat = *self.seats.get(id.0 as usize)?;
-        let Sixteen { row, joints } = *self.sixteens.get(seat as usize / BLOCK)?;
+        let Sixteen { row, joints, .. } = *self.sixteens.get(seat as usize / BLOCK)?;
         let end = HEAD + Self::ROWS * usize::from(joints);
         let rows = self.rows.get_mut(row as usize..)?.get_mut(..end)?;
         let (head, rotations) = rows.split_at_mut(HEAD);
@@ -232,7 +243,7 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
 
     #[inline(always)]
     pub(super) fn side(&self, sixteen: u32) -> Option<Side<'_>> {
-        let Sixteen { row, joints } = *self.sixteens.get(sixteen as usize)?;
+        let Sixteen { row, joints, .. } = *self.sixteens.get(sixteen as usize)?;
         let rows = self.rows.get(row as usize..)?.get(..HEAD + Self::ROWS * usize::from(joints))?;
         let (head, rows) = rows.split_first_chunk()?;
         Some(Side { head, rows })
@@ -263,55 +274,25 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
         })
     }
 
-    /// Seats everybody anew: for each of the given blocks, the streams of its lanes side by side, each in its lane; streams of
-    /// other joint counts in sixteens of their own, those that are named nowhere behind all others. Whoever is named twice
-    /// sits where it is named first.
-    pub(crate) fn seat_by(
-        &mut self,
-        blocks: impl Iterator<Item = [Option<StreamId>; BLOCK]>,
-    ) -> Result<(), BuildError> {
-        let joints = |old: &Self, id: usize| old.sixteens[old.seats[id] as usize / BLOCK].joints;
-        let mut new = Self::default();
-        new.reserve(self.rows.len());
-        new.seats = vec![NO_SEAT; self.seats.len()];
-        let mut of_block: Vec<(u16, u32)> = Vec::new();
-        for lanes in blocks {
-            of_block.clear();
-            for (lane, id) in lanes.iter().enumerate() {
-                let Some(id) = id.map(|id| id.0 as usize).filter(|&id| new.seats.get(id) == Some(&NO_SEAT))
-                else {
-                    continue;
-                };
-                let joints = joints(self, id);
-                let sixteen = match of_block.iter().find(|(of, _)| *of == joints) {
-                    Some(&(_, sixteen)) => sixteen,
-                    None => {
-                        let sixteen = new.add_sixteen(joints)?;
-                        of_block.push((joints, sixteen));
-                        sixteen
-                    }
-                };
-                new.seats[id] = BLOCK as u32 * sixteen + lane as u32;
-            }
-        }
-        let named = core::mem::take(&mut new.seats);
-        for (id, &seat) in named.iter().enumerate() {
-            if seat == NO_SEAT {
-                new.add(joints(self, id).into())?;
-            } else {
-                new.seats.push(seat);
-            }
-        }
-        for id in (0..self.seats.len() as u32).map(StreamId) {
-            if let (Some(from), Some(mut to)) = (self.pose(id), new.seat_mut(id)) {
-                *to.value(ARRIVED) = if from.arrived() { 1.0 } else { 0.0 };
-                to.set_position(from.position());
-                to.set_contacts(from.contacts());
-                to.rotations_mut().zip(from.rotations()).for_each(|(to, from)| *to = from);
-            }
-        }
-        *self = new;
-        Ok(())
+    /// How many rows there are.
+    pub(super) fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// All rows of a sixteen.
+    pub(super) fn rows_mut(&mut self, sixteen: u32) -> Option<&mut [Row]> {
+        let Sixteen { row, joints, .. } = *self.sixteens.get(sixteen as usize)?;
+        self.rows.get_mut(row as usize..)?.get_mut(..HEAD + Self::ROWS * usize::from(joints))
+    }
+
+    /// All rows of two sixteens; `None` for one and the same.
+    pub(super) fn two(&mut self, a: u32, b: u32) -> Option<[&mut [Row]; 2]> {
+        let range = |sixteen: u32| {
+            let Sixteen { row, joints, .. } = *self.sixteens.get(sixteen as usize)?;
+            Some(row as usize..row as usize + HEAD + Self::ROWS * usize::from(joints))
+        };
+        let (a, b) = (range(a)?, range(b)?);
+        self.rows.get_disjoint_mut([a, b]).ok()
     }
 
     /// Rows of sixteen streams.
@@ -320,7 +301,7 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
         (joints <= usize::from(u16::MAX)).then(|| HEAD + joints * Self::ROWS)
     }
 
-    fn reserve(&mut self, rows: usize) {
+    pub(super) fn reserve(&mut self, rows: usize) {
         let mut more = Vec::with_capacity(self.rows.len() + rows);
         prefer_large_pages(&mut more);
         more.extend_from_slice(&self.rows);
@@ -329,6 +310,6 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
 }
 
 /// No stream sits there.
-const NO_SEAT: u32 = u32::MAX;
+pub(super) const NOBODY: u32 = u32::MAX;
 
 const FULL: BuildError = BuildError::Full { what: "what a buffer of streams can count" };
