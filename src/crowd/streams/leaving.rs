@@ -101,9 +101,18 @@ impl StreamTable {
         let key = self.key(character)?;
         let map = self.map(key)?;
         let pose = self.pose(key, poses).ok()?;
-        let mut rows = core::mem::take(&mut scratch.gathered);
-        let (few, lines);
+        let mut way = [0.0; 3];
+        let mut turn = None;
+        if key.travels() {
+            let root = &self.cells[character as usize].root;
+            let (back, ahead) = root.ahead(root::Pose::of(map, &pose)?);
+            way = [ahead[0] * map.per_leg, ahead[1] * map.per_leg, ahead[2]];
+            turn = Some(back);
+        }
+        let (few, lines, mut rows);
         let native = if let Some((beside, from)) = pose.beside {
+            // Lent until the kernel is done: nothing may return before it is given back.
+            rows = core::mem::take(&mut scratch.gathered);
             rows.clear();
             rows.extend_from_slice(beside);
             let copy = if pose.packed { copy_lane::<SnormQuat> } else { copy_lane::<[f32; 4]> };
@@ -112,16 +121,12 @@ impl StreamTable {
         } else {
             few = made_up(pose.words, pose.packed);
             let run = if pose.joints < line_joints(pose.packed) { &few } else { pose.words };
+            rows = Vec::new();
             lines = LineSources::new(&[run; BLOCK])?;
             Native::Lines { now: &lines, next: None }
         };
         let (mut back, mut own, mut travels) = (NO_TURN, Row::ZERO, Row::ZERO);
-        let mut way = [0.0; 3];
-        if key.travels() {
-            let root = &self.cells[character as usize].root;
-            let turn;
-            (turn, way) = root.ahead(root::Pose::of(map, &pose)?);
-            way = [way[0] * map.per_leg, way[1] * map.per_leg, way[2]];
+        if let Some(turn) = turn {
             back.iter_mut().zip(turn).for_each(|(row, value)| row.0[0] = value);
             travels.0[0] = 1.0;
         }
@@ -137,7 +142,46 @@ impl StreamTable {
         };
         let mut good = Row::ZERO;
         live(simd, map, &streamed, Reach::Own, joints, &mut good, scratch);
-        scratch.gathered = rows;
+        if pose.beside.is_some() {
+            scratch.gathered = rows;
+        }
         (good.0[0] > 0.5).then_some(way)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::content::{self, BodyPlan, RigKind};
+    use crate::crowd::{StreamBuffer, StreamId, StreamRoot};
+    use crate::retarget::{BindSource, LiveMap};
+    use crate::rig::Rig;
+
+    /// Or a later frame would allocate it again.
+    #[test]
+    fn a_refused_pose_loses_no_reserved_memory() {
+        let body = content::character(RigKind::Biped, &BodyPlan::adult());
+        let (skeleton, reference) = (&body.character.skeleton, body.reference());
+        let rig = Rig::build(&body.rig_source()).expect("a rig");
+        let source = BindSource { skeleton, roles: &body.roles, reference: &reference };
+        let map = Arc::new(LiveMap::build(source, &rig).expect("a map"));
+        let joints = map.source_joints();
+        let mut buffer = StreamBuffer::<[f32; 4]>::new(&[joints]).expect("a buffer");
+        let mut table = StreamTable::default();
+        table.set(0, &Stream { id: StreamId(0), map, root: StreamRoot::Travel });
+        let mut scratch = Scratch::default();
+        scratch.reserve(rig.topology().len() + table.temporaries());
+        scratch.reserve_gathered(joints);
+        let room = scratch.gathered.capacity();
+        assert!(room >= 4 * joints);
+        for (rotation, taken) in [([0.0, 0.0, 0.0, 1.0], true), ([f32::NAN; 4], false)] {
+            let mut pose = buffer.pose_mut(StreamId(0)).expect("a stream");
+            pose.rotations_mut().for_each(|to| *to = rotation);
+            let way =
+                table.alone(Simd::fastest(), 0, (&buffer).into(), 1.0, rig.topology().len(), &mut scratch);
+            assert_eq!((way.is_some(), scratch.gathered.capacity()), (taken, room));
+        }
     }
 }
