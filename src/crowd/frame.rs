@@ -16,7 +16,7 @@ use super::slots;
 use super::stages::sample::Joints;
 use super::stages::{Proportions, advance, feet, inertia, layers, model, sample};
 use super::store::{RigBounds, WorldTransform, place::Openings};
-use super::streams::{self, StreamCounts, StreamPoses, StreamTable};
+use super::streams::{self, StreamPoses, StreamReport, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
 use super::write;
 use crate::lanes::{Line, Simd, SlotWriter, stream_fence};
@@ -180,7 +180,6 @@ pub(crate) struct Shared<'a> {
     pub rigs: &'a [RigData],
     pub writer: SlotWriter<'a>,
     pub streams: &'a StreamTable,
-    pub counts: &'a StreamCounts,
 }
 
 /// Scratch of one job.
@@ -258,7 +257,7 @@ pub(crate) fn run(
     scratch: &mut [JobScratch],
     workers: usize,
     executor: &dyn Executor,
-    events: &mut EventSink,
+    (events, report): (&mut EventSink, &mut StreamReport),
 ) {
     let total: usize = cohorts.iter().map(|cohort| cohort.blocks.len()).sum();
     if total == 0 {
@@ -291,6 +290,7 @@ pub(crate) fn run(
         drop(jobs);
         for scratch in &mut scratch[..count] {
             events.take(&mut scratch.events);
+            report.take(&mut scratch.pose.streamed);
         }
     }
 }
@@ -373,8 +373,9 @@ fn run_block(
     pose.estimated = false;
     if due != sampled && until >= Stage::RetargetLive {
         let (now, streamed) = (&*block, streamed & due);
-        let blocks = streams::Blocks { now, next, due, streamed, followers: &followers };
-        let without = shared.streams.bring_in(simd, &blocks, frame.streams, joints.kept, shared.counts, pose);
+        let (followers, period) = (&followers, usize::from(period));
+        let blocks = streams::Blocks { now, next, period, due, streamed, followers };
+        let without = shared.streams.bring_in(simd, &blocks, frame.streams, joints.kept, pose);
         shared.streams.undo(block, without, before.as_ref());
         let held = streams::with_last_pose(&shared.writer, block, without, frame.dt);
         // Due again at once, whoever's turn it is.

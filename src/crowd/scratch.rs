@@ -1,6 +1,7 @@
 //! What one worker needs to take one block through a frame.
 
 use super::ground::Probes;
+use super::streams::StreamReport;
 use crate::lanes::{BLOCK, GROUP, Row};
 use crate::rig::MAX_FEET;
 
@@ -43,6 +44,8 @@ pub(crate) struct Scratch {
     pub probes: Probes,
     /// Rotations of streams that lie elsewhere than in their lanes.
     pub gathered: Vec<Row>,
+    /// Of the characters that were brought in, until the job is over.
+    pub streamed: StreamReport,
 }
 
 impl Scratch {

@@ -28,7 +28,7 @@ use super::library::Library;
 use super::masks::MaskData;
 use super::output::PackedSkin;
 use super::stages::feet::LegPlan;
-use super::streams::{StreamCounts, StreamTable};
+use super::streams::{StreamReport, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
 use crate::clip::{BoundClip, Planar};
 use crate::error::BuildError;
@@ -77,7 +77,7 @@ pub struct Crowd {
     /// True if the last frame wrote the slots.
     written: bool,
     streams: StreamTable,
-    stream_counts: StreamCounts,
+    stream_report: StreamReport,
     refused: refused::Refused,
 }
 
@@ -106,7 +106,7 @@ impl Crowd {
             live: 0,
             written: false,
             streams: StreamTable::default(),
-            stream_counts: StreamCounts::default(),
+            stream_report: StreamReport::NONE,
             refused: refused::Refused::default(),
         }
     }
@@ -328,11 +328,12 @@ impl Crowd {
             scratch.reserve(joints, lines);
             scratch.pose.reserve_gathered(sources);
             scratch.events.reserve(self.config.event_capacity);
+            scratch.pose.streamed = StreamReport::NONE;
         }
         self.events.reserve(self.config.event_capacity);
         self.events.passed.clear();
         self.events.lost = 0;
-        self.stream_counts = StreamCounts::default();
+        self.stream_report = StreamReport::NONE;
         self.look_at(frame.roots);
         self.leave_streams(&frame);
         self.time += f64::from(frame.dt);
@@ -351,10 +352,9 @@ impl Crowd {
             rigs: &self.rig_data,
             writer: self.slots.writer(),
             streams: &self.streams,
-            counts: &self.stream_counts,
         };
-        let events = &mut self.events;
-        frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor, events);
+        let (events, report) = (&mut self.events, &mut self.stream_report);
+        frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor, (events, report));
         self.events.sort();
         for event in &mut self.events.passed {
             event.generation = self.characters[event.character as usize].generation;

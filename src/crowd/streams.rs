@@ -15,13 +15,12 @@ mod seating;
 mod state;
 mod travel;
 
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::block::{Block, lanes_of};
 use super::stages::live::FAR;
-use crate::lanes::{BLOCK, SlotWriter};
+use crate::lanes::{BLOCK, SlotWriter, equal_lanes};
 use crate::retarget::LiveMap;
 pub use beside::{StreamPoseMut, StreamPoseRef};
 pub use buffer::{StreamBuffer, StreamRotation};
@@ -73,32 +72,16 @@ pub struct StreamReport {
     pub displaced: u32,
 }
 
-/// Counts of a frame, from all jobs.
-#[derive(Debug, Default)]
-pub(crate) struct StreamCounts {
-    followed: AtomicU32,
-    missing: AtomicU32,
-    refused: AtomicU32,
-    displaced: AtomicU32,
-}
+impl StreamReport {
+    pub(crate) const NONE: Self = Self { followed: 0, missing: 0, refused: 0, displaced: 0 };
 
-impl StreamCounts {
-    pub fn report(&self) -> StreamReport {
-        StreamReport {
-            followed: self.followed.load(Relaxed),
-            missing: self.missing.load(Relaxed),
-            refused: self.refused.load(Relaxed),
-            displaced: self.displaced.load(Relaxed),
-        }
-    }
-
-    fn add(&self, followed: u32, missing: u32, refused: u32, displaced: u32) {
-        self.followed.fetch_add(followed, Relaxed);
-        if missing | refused | displaced != 0 {
-            self.missing.fetch_add(missing, Relaxed);
-            self.refused.fetch_add(refused, Relaxed);
-            self.displaced.fetch_add(displaced, Relaxed);
-        }
+    /// Those of a job more.
+    pub(crate) fn take(&mut self, other: &mut Self) {
+        let Self { followed, missing, refused, displaced } = core::mem::replace(other, Self::NONE);
+        self.followed += followed;
+        self.missing += missing;
+        self.refused += refused;
+        self.displaced += displaced;
     }
 }
 
@@ -147,19 +130,39 @@ pub(crate) struct Followers {
     pub lanes: u16,
     /// Those of them that it moves.
     pub travel: u16,
-    /// Looked up once a frame; dead lanes have anything.
-    keys: [Key; BLOCK],
+    /// By lane, looked up once a frame; dead lanes have anything.
+    map_travels: [u32; BLOCK],
+    pose: [u32; BLOCK],
 }
 
 impl Followers {
-    const NONE: Self = Self { lanes: 0, travel: 0, keys: [Key::NOBODY; BLOCK] };
+    const NONE: Self = Self {
+        lanes: 0,
+        travel: 0,
+        map_travels: [Key::NOBODY.map_travels; BLOCK],
+        pose: [Key::NOBODY.pose; BLOCK],
+    };
+
+    #[inline(always)]
+    fn key(&self, lane: usize) -> Key {
+        Key { map_travels: self.map_travels[lane], pose: self.pose[lane] }
+    }
+
+    /// Lanes whose streams go through a map.
+    #[inline(always)]
+    fn through(&self, map: u32) -> u16 {
+        let maps = self.map_travels.map(|map_travels| map_travels & !Key::TRAVELS);
+        equal_lanes(&maps, &[map; BLOCK])
+    }
 }
 
 /// Whose poses are brought in, and whose come after.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blocks<'a> {
     pub now: &'a Block,
+    /// The one whose turn is next, so many blocks on.
     pub next: Option<&'a Block>,
+    pub period: usize,
     /// Lanes that get a pose, and those of them that follow a stream.
     pub due: u16,
     pub streamed: u16,
@@ -313,18 +316,17 @@ impl StreamTable {
     }
 
     /// Who of a block follows what.
-    #[inline]
+    #[inline(always)]
     pub fn followers(&self, block: &Block) -> Followers {
         let mut followers = Followers::NONE;
         if self.followers > 0 {
             for lane in 0..BLOCK {
                 let key = self.keys.get(block.characters[lane] as usize).copied().unwrap_or(Key::NOBODY);
-                followers.keys[lane] = key;
-                followers.lanes |= u16::from(key.map() != Key::NO_MAP) << lane;
-                followers.travel |= u16::from(key.travels()) << lane;
+                (followers.map_travels[lane], followers.pose[lane]) = (key.map_travels, key.pose);
             }
-            followers.lanes &= block.live;
-            followers.travel &= block.live;
+            followers.lanes = !followers.through(Key::NO_MAP) & block.live;
+            let still = followers.map_travels.map(|map_travels| map_travels & Key::TRAVELS);
+            followers.travel = !equal_lanes(&still, &[0; BLOCK]) & block.live;
         }
         followers
     }

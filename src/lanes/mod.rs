@@ -78,6 +78,16 @@ impl Row {
     }
 }
 
+/// Lanes that are equal in both.
+#[inline(always)]
+pub(crate) fn equal_lanes(a: &[u32; BLOCK], b: &[u32; BLOCK]) -> u16 {
+    let mut lanes = 0;
+    for lane in 0..BLOCK {
+        lanes |= u16::from(a[lane] == b[lane]) << lane;
+    }
+    lanes
+}
+
 impl Default for Row {
     fn default() -> Self {
         Self::ZERO
@@ -233,6 +243,13 @@ pub trait Lanes:
     /// Two 16-bit integers in the bits of each lane of `low` and `high`, times the two in each of the factors: the exact sum
     /// of the four products, wrapping at 32 bits, converted.
     fn dot_i16(low: Self, high: Self, of_low: i32, of_high: i32) -> Self;
+
+    /// The same values. What computes them is done before what is written after this: where two chains of operations are
+    /// written side by side, compilers like to do one after the other, and the second then waits for the first.
+    #[inline(always)]
+    fn abreast(values: [Self; 2]) -> [Self; 2] {
+        values
+    }
 
     /// 0 in every lane.
     #[inline(always)]

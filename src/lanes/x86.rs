@@ -67,6 +67,16 @@ macro_rules! operators {
 operators!(Ymm, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_div_ps, _mm256_xor_ps, _mm256_set1_ps);
 operators!(Zmm, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_div_ps, _mm512_xor_ps, _mm512_set1_ps);
 
+/// No instruction, but both values are there before it.
+#[inline]
+#[target_feature(enable = "avx")]
+fn abreast(mut a: __m256, mut b: __m256) -> [__m256; 2] {
+    unsafe {
+        core::arch::asm!("/* {a} {b} */", a = inout(ymm_reg) a, b = inout(ymm_reg) b, options(nomem, nostack, preserves_flags));
+    }
+    [a, b]
+}
+
 impl<const FUSED: bool> Lanes for Ymm<FUSED> {
     const N: usize = 8;
     type Mask = __m256;
@@ -153,6 +163,11 @@ impl<const FUSED: bool> Lanes for Ymm<FUSED> {
                 _mm256_or_si256(_mm256_and_si256(lo, _mm256_set1_epi32(0xffff)), _mm256_slli_epi32::<16>(hi));
             Self(_mm256_castsi256_ps(bits))
         }
+    }
+    #[inline(always)]
+    fn abreast([a, b]: [Self; 2]) -> [Self; 2] {
+        let [a, b] = unsafe { abreast(a.0, b.0) };
+        [Self(a), Self(b)]
     }
     #[inline(always)]
     fn dot_i16(low: Self, high: Self, of_low: i32, of_high: i32) -> Self {

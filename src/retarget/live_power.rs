@@ -1,7 +1,7 @@
 //! Powers of rotations as polynomials: what joints between two joints of a source are made of.
 
-/// Terms of the polynomials for a power of a rotation; what is left out is below 1e-8.
-pub(crate) const POWER_TERMS: usize = 12;
+/// Terms of the polynomials for a power of a rotation; what is left out is below 2.5e-7.
+pub(crate) const POWER_TERMS: usize = 8;
 
 /// Coefficients of two polynomials in `t = 2 w - 1`, for `w` from 0 to 1, the cosine of `h`, half the angle of a unit
 /// quaternion `q`: with `a = sin((1 - u) h) / sin(h)` and `b = sin(u h) / sin(h)`, `q^u = a + b q` (K. Shoemake,
@@ -10,9 +10,9 @@ pub(crate) const POWER_TERMS: usize = 12;
 /// is the same on every platform.
 pub(super) fn powers(u: f64) -> [[f32; POWER_TERMS]; 2] {
     const N: usize = POWER_TERMS;
-    // cos(pi / 2 N) of N = 12, by halving a third of pi three times.
+    // cos(pi / 2 N) of N = 8, by halving a right angle three times.
     let half = |cosine: f64| (0.5 + 0.5 * cosine).sqrt();
-    let first = half(half(half(0.5)));
+    let first = half(half(half(0.0)));
     let zeros: [f64; N] = core::array::from_fn(|j| chebyshev(2 * j + 1, first));
     [1.0 - u, u].map(|share: f64| {
         let values = zeros.map(|t| ratio(share, 0.5 * (1.0 + t)));

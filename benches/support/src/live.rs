@@ -17,7 +17,7 @@ use throng::retarget::{BindSource, LiveMap, LiveMaps};
 use throng::rig::{Rig, Transform};
 use throng::stress::{SceneOptions, StressError};
 
-use crate::measure::{DT, executor, interleave, median};
+use crate::measure::{DT, executor, median, samples};
 use crate::scene::BenchScene;
 
 /// Buffers of poses that are taken in turn.
@@ -52,7 +52,7 @@ impl Held {
     pub const ALL: [Self; 3] = [Self::Slices, Self::Buffer, Self::Snorm16];
 }
 
-/// Medians over the runs.
+/// Medians over all rounds of all runs.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct LiveReport {
     /// Of the sources.
@@ -63,7 +63,7 @@ pub struct LiveReport {
     pub ns_per_character: f64,
     /// The whole frame of the streamed characters, nanoseconds.
     pub frame_ns_per_character: f64,
-    /// The stage over the frame.
+    /// The stage over the frame, both of one round: a machine may have a fast and a slow minute within a run.
     pub percent: f64,
     /// Joints of a stream, mean.
     pub source_joints: f64,
@@ -179,11 +179,11 @@ pub fn measure(
     };
 
     let per = 1.0 / handles.len().max(1) as f64;
-    let (mut stage, mut whole) = (Vec::new(), Vec::new());
+    let (mut stage, mut whole, mut percent) = (Vec::new(), Vec::new(), Vec::new());
     let mut failed = Ok(());
     let mut set = 0;
     for _ in 0..runs {
-        let times = interleave(rounds, 3, |subject| {
+        let times = samples(rounds, 3, |subject| {
             let until = [Stage::Sample, Stage::RetargetLive, Stage::Palette][subject];
             set = (set + 1) % SETS;
             let frame = Frame { until, streams: streams(set), ..Frame::new(DT, &scene.scene.terrain) };
@@ -191,17 +191,21 @@ pub fn measure(
             failed = failed.clone().and(result);
         });
         failed.clone()?;
-        stage.push((times[1] - times[0]) * per);
-        whole.push(times[2] * per);
+        for round in 0..rounds {
+            let [before, until, frame] = [0, 1, 2].map(|subject| times[subject][round] * per);
+            stage.push(until - before);
+            whole.push(frame);
+            percent.push(100.0 * (until - before) / frame);
+        }
     }
-    let (ns, frame) = (median(&mut stage), median(&mut whole));
+    let (ns, frame, percent) = (median(&mut stage), median(&mut whole), median(&mut percent));
     let mean = |of: fn(&LiveMap) -> usize| follows.iter().map(|(_, map)| of(map) as f64).sum::<f64>() * per;
     Ok(LiveReport {
         axes,
         held,
         ns_per_character: ns,
         frame_ns_per_character: frame,
-        percent: 100.0 * ns / frame,
+        percent,
         source_joints: mean(LiveMap::source_joints),
         used_joints: mean(LiveMap::used_joints),
         steps: mean(LiveMap::steps),

@@ -50,9 +50,14 @@ pub fn median(samples: &mut [f64]) -> f64 {
     }
 }
 
-/// Runs each of `subjects` once a round and gives the median nanoseconds of each. Subjects shorter than
+/// Runs each of `subjects` once a round and gives the median nanoseconds of each; see [`samples`].
+pub fn interleave(rounds: usize, subjects: usize, run: impl FnMut(usize)) -> Vec<f64> {
+    samples(rounds, subjects, run).iter_mut().map(|samples| median(samples)).collect()
+}
+
+/// Runs each of `subjects` once a round and gives all its nanoseconds, by subject and round. Subjects shorter than
 /// `SAMPLE_NS` are repeated within a sample, after one run that is not counted.
-pub fn interleave(rounds: usize, subjects: usize, mut run: impl FnMut(usize)) -> Vec<f64> {
+pub fn samples(rounds: usize, subjects: usize, mut run: impl FnMut(usize)) -> Vec<Vec<f64>> {
     let mut repeats = vec![1u32; subjects];
     for (subject, repeats) in repeats.iter_mut().enumerate() {
         run(subject);
@@ -74,7 +79,7 @@ pub fn interleave(rounds: usize, subjects: usize, mut run: impl FnMut(usize)) ->
             samples[subject].push(start.elapsed().as_nanos() as f64 / f64::from(repeats[subject]));
         }
     }
-    samples.iter_mut().map(|samples| median(samples)).collect()
+    samples
 }
 
 /// Medians of one run, nanoseconds per character.

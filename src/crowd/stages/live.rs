@@ -189,9 +189,8 @@ fn power<L: Lanes>(q: Quat<L>, series: &[[f32; POWER_TERMS]; 2]) -> Quat<L> {
 #[inline(always)]
 fn sum<L: Lanes>(series: &[f32; POWER_TERMS], x: L, two: L, four: L) -> L {
     let low = two.mul_add(pair(series, 2, x), pair(series, 0, x));
-    let middle = two.mul_add(pair(series, 6, x), pair(series, 4, x));
-    let high = two.mul_add(pair(series, 10, x), pair(series, 8, x));
-    four.mul_add(four.mul_add(high, middle), low)
+    let high = two.mul_add(pair(series, 6, x), pair(series, 4, x));
+    four.mul_add(high, low)
 }
 
 #[inline(always)]

@@ -290,6 +290,6 @@ impl Crowd {
     /// What the last frame made of its streams.
     #[must_use]
     pub fn stream_report(&self) -> StreamReport {
-        self.stream_counts.report()
+        self.stream_report
     }
 }

@@ -13,7 +13,7 @@ use bytemuck::Pod;
 use super::beside::{ARRIVED, CONTACTS, HEAD, Side, StreamPoseMut, StreamPoseRef};
 use super::poses::{RawPose, SnormQuat, StreamId};
 use crate::error::BuildError;
-use crate::lanes::{BLOCK, Row, place_of_2, place_of_4, prefer_large_pages, prefetch_rows};
+use crate::lanes::{BLOCK, Row, place_of_2, place_of_4, prefer_large_pages, prefetch, prefetch_rows};
 
 /// A rotation as a [`StreamBuffer`] holds it: `[f32; 4]` or [`SnormQuat`].
 pub trait StreamRotation: Pod + sealed::Rotation {}
@@ -235,10 +235,10 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
         (usize::from(sixteen.joints) == joints).then_some(seat)
     }
 
-    /// Whether a stream has this seat.
+    /// Who sits in a sixteen.
     #[inline(always)]
-    pub(super) fn sits(&self, id: u32, seat: u32) -> bool {
-        self.seats.get(id as usize) == Some(&seat)
+    pub(super) fn sitters(&self, sixteen: u32) -> &[u32; BLOCK] {
+        self.sixteens.get(sixteen as usize).map_or(&[NOBODY; BLOCK], |sixteen| &sixteen.sitters)
     }
 
     #[inline(always)]
@@ -249,14 +249,28 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
         Some(Side { head, rows })
     }
 
-    /// Rotations of the sixteen that a stream is among, to be asked for; all else of them is asked for here.
+    /// What lies `further` sixteens behind a stream's: in a buffer that is arranged, that is what a block so much further on
+    /// reads. Rotations, to be asked for; all else is asked for here, and nothing is looked up that would have to be waited
+    /// for. Nothing for none.
     #[inline(always)]
-    pub(super) fn ahead(&self, id: u32) -> &[Row] {
-        let side = self.seats.get(id as usize).and_then(|seat| self.side(seat / BLOCK as u32));
-        side.map_or(&[], |side| {
-            prefetch_rows(side.head);
-            side.rows
-        })
+    pub(super) fn ahead(&self, id: u32, further: usize) -> &[Row] {
+        let Some(&seat) = self.seats.get(id as usize).filter(|_| further > 0) else { return &[] };
+        let sixteen = seat as usize / BLOCK;
+        let Some(&Sixteen { row, joints, .. }) = self.sixteens.get(sixteen) else { return &[] };
+        self.seats.get(id as usize + further * BLOCK).into_iter().for_each(prefetch);
+        if let Some(next) = self.sixteens.get(sixteen + further) {
+            prefetch(&next.row);
+            prefetch(&next.sitters[BLOCK - 1]);
+        }
+        let rows = HEAD + Self::ROWS * usize::from(joints);
+        let first = row as usize + further * rows;
+        let Some((head, rows)) =
+            self.rows.get(first..first + rows).and_then(|rows| rows.split_at_checked(HEAD))
+        else {
+            return &[];
+        };
+        prefetch_rows(head);
+        rows
     }
 
     pub(super) fn raw(&self, id: StreamId) -> Option<RawPose<'_>> {

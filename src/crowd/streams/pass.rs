@@ -3,11 +3,11 @@
 use super::beside::copy_lane;
 use super::buffer::StreamRotation;
 use super::poses::{RawPose, StreamPose};
-use super::{Blocks, Followers, SnormQuat, StreamBuffer, StreamCounts, StreamPoses, StreamTable};
+use super::{Blocks, Followers, SnormQuat, StreamBuffer, StreamPoses, StreamReport, StreamTable};
 use crate::crowd::block::{Block, lanes_of};
 use crate::crowd::scratch::Scratch;
 use crate::crowd::stages::live::{NO_TURN, Native, Reach, Streamed, Travels, live};
-use crate::lanes::{BLOCK, LineSources, Row, Simd};
+use crate::lanes::{BLOCK, LineSources, Row, Simd, equal_lanes, prefetch};
 use crate::retarget::LiveMap;
 use crate::retarget::live::LINE_JOINTS;
 use crate::retarget::live_packed::PACKED_JOINTS;
@@ -41,7 +41,6 @@ impl StreamTable {
         blocks: &Blocks<'_>,
         poses: StreamPoses<'_>,
         kept: usize,
-        counts: &StreamCounts,
         scratch: &mut Scratch,
     ) -> u16 {
         let Without { missing, refused, displaced } = match poses {
@@ -54,7 +53,8 @@ impl StreamTable {
             scratch.reference_pose(lane, kept);
         }
         let followed = (blocks.streamed & !without).count_ones();
-        counts.add(followed, missing.count_ones(), refused.count_ones(), displaced);
+        let (missing, refused) = (missing.count_ones(), refused.count_ones());
+        scratch.streamed.take(&mut StreamReport { followed, missing, refused, displaced });
         without
     }
 
@@ -66,7 +66,7 @@ impl StreamTable {
         kept: usize,
         scratch: &mut Scratch,
     ) -> Without {
-        let Blocks { now: block, next, due, streamed, followers } = *blocks;
+        let Blocks { now: block, next, due, streamed, followers, .. } = *blocks;
         let posing = Posing { table: self, simd, block, due, followers, kept };
         let ahead = next.and_then(|next| self.sources(next, poses));
         let mut first = true;
@@ -80,7 +80,7 @@ impl StreamTable {
             let mut lanes = 0;
             let mut kind = None;
             for lane in lanes_of(left) {
-                let key = followers.keys[lane];
+                let key = followers.key(lane);
                 if key.map() != index {
                     continue;
                 }
@@ -132,28 +132,26 @@ impl StreamTable {
         kept: usize,
         scratch: &mut Scratch,
     ) -> Without {
-        let Blocks { now: block, next, due, streamed, followers } = *blocks;
+        let Blocks { now: block, next, period, due, streamed, followers } = *blocks;
         let posing = Posing { table: self, simd, block, due, followers, kept };
-        let mut ahead = next.map_or(&[][..], |next| self.around(next, poses));
+        let mut further = next.map_or(0, |next| {
+            self.ask_for_keys(next, block, period);
+            period
+        });
         let mut without = Without::default();
         let mut left = streamed;
         while left != 0 {
-            let first = left.trailing_zeros();
             let Some((index, map)) = self.map_of(followers, left) else { break };
-            let seat = poses.seat(followers.keys[first as usize].pose, map.source_joints());
-            // Those whose pose is in their lane of the same sixteen as that of the first.
-            let base = seat.map(|seat| seat.wrapping_sub(first)).filter(|base| base % BLOCK as u32 == 0);
-            let (mut same, mut here) = (0u16, 0u16);
-            for lane in 0..BLOCK {
-                let key = followers.keys[lane];
-                same |= u16::from(key.map() == index) << lane;
-                here |= u16::from(poses.sits(key.pose, base.unwrap_or(0) + lane as u32)) << lane;
-            }
-            let lanes = same & left;
+            let lanes = followers.through(index) & left;
+            let pose = followers.pose[left.trailing_zeros() as usize];
             left &= !lanes;
-            let next = core::mem::take(&mut ahead);
+            // Those whose pose is in their lane of the same sixteen as that of the first.
+            let seat = poses.seat(pose, map.source_joints());
+            let sixteen = seat.map_or(0, |seat| seat / BLOCK as u32);
+            let here = seat.map_or(0, |_| equal_lanes(poses.sitters(sixteen), &followers.pose));
+            let next = poses.ahead(pose, core::mem::take(&mut further));
             if lanes & !here == 0
-                && let Some(side) = base.and_then(|base| poses.side(base / BLOCK as u32))
+                && let Some(side) = poses.side(sixteen)
             {
                 let missing = lanes & !side.arrived_lanes();
                 without.missing |= missing;
@@ -180,7 +178,7 @@ impl StreamTable {
     ) {
         let mut seats = [None; BLOCK];
         for lane in lanes_of(lanes) {
-            seats[lane] = poses.seat(posing.followers.keys[lane].pose, map.source_joints());
+            seats[lane] = poses.seat(posing.followers.pose[lane], map.source_joints());
         }
         // The sixteen of the first who is in its lane; where nobody is, any.
         let at = |seat: u32| (seat / BLOCK as u32, seat as usize % BLOCK);
@@ -226,7 +224,7 @@ impl StreamTable {
     /// The map of the first of these lanes.
     #[inline(always)]
     fn map_of(&self, followers: &Followers, lanes: u16) -> Option<(u32, &LiveMap)> {
-        let key = followers.keys[lanes.trailing_zeros() as usize];
+        let key = followers.key(lanes.trailing_zeros() as usize);
         Some((key.map(), self.map(key)?))
     }
 
@@ -256,11 +254,15 @@ impl StreamTable {
         LineSources::new(&runs)
     }
 
-    /// What most of a block's lanes will read.
+    /// Asks for what the block `period` blocks on will look up first: where it is known, or where it is if characters
+    /// stand in the order of their indices. Looking it up now would wait for one line after the other.
     #[inline(always)]
-    fn around<'a, Q: StreamRotation>(&self, block: &Block, poses: &'a StreamBuffer<Q>) -> &'a [Row] {
-        let first = lanes_of(block.live).find_map(|lane| self.key(block.characters[lane]));
-        first.map_or(&[], |key| poses.ahead(key.pose))
+    fn ask_for_keys(&self, next: &Block, block: &Block, period: usize) {
+        prefetch(&next.characters);
+        let on = block.characters[0] as usize + BLOCK * period;
+        if let Some(keys) = self.keys.get(on..on + BLOCK) {
+            [&keys[0], &keys[BLOCK / 2]].into_iter().for_each(prefetch);
+        }
     }
 }
 

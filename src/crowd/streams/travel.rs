@@ -29,7 +29,7 @@ impl StreamTable {
         let (poses, dt) = (frame.streams, frame.dt);
         let mut before = None;
         for lane in lanes_of(followers.travel) {
-            let (character, key) = (block.characters[lane], followers.keys[lane]);
+            let (character, key) = (block.characters[lane], followers.key(lane));
             if let Ok(pose) = self.pose(key, poses)
                 && let Some(map) = self.map(key)
                 && let Some(now) = root::Pose::of(map, &pose)

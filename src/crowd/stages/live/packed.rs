@@ -41,7 +41,7 @@ pub(super) fn bring_all_in<L: Lanes>(
 
 #[inline(always)]
 fn soundly<L: Lanes>(off: L, sound: &mut Row, at: usize) {
-    L::select(off.lt(L::splat(LOOSE * LOOSE)), L::one(), L::zero()).store(sound, at);
+    L::select(off.lt(L::splat(OFF * OFF)), L::one(), L::zero()).store(sound, at);
 }
 
 /// Gives the sum of squares of what squared lengths are off 1.
@@ -122,57 +122,84 @@ fn several<L: Lanes, M: Change, const PLAIN: bool>(
             for k in 0..together {
                 native[k] = L::split_2(rows, (first + k) * L::N);
             }
-            let changed = single.matrix.change(native, together);
+            let (changed, squares) = parts(&single.matrix, native, together);
+            let mut units = [L::zero(); 2];
             for k in 0..together {
-                let part = first + k;
-                let pass = Pass { at: part * L::N, ..pass };
-                off[part] = keep::<L, PLAIN>(changed[k], single.input.register, pass, off[part], registers);
+                units[k] = unit(squares[k]);
+            }
+            if together == 2 {
+                units = L::abreast(units);
+            }
+            for k in 0..together {
+                off[first] = add_off(off[first], units[k]);
+            }
+            off[first + together - 1] = off[first];
+            for k in 0..together {
+                let pass = Pass { at: (first + k) * L::N, ..pass };
+                write::<L, PLAIN>(
+                    changed[k].scale(units[k].flip(changed[k].w)),
+                    registers,
+                    single.input.register as usize,
+                    pass,
+                );
             }
         }
     }
     off
 }
 
-/// A change of basis, in units of [`INTEGER`], of one or two parts of a block.
+/// One or two parts of a block in another basis, in units of [`INTEGER`], and their squares: side by side, each sum as soon
+/// as what it is of is there. One part after the other took 1.1 times as long: the second waited in queues that are
+/// shorter than what the first waits for.
+#[inline(always)]
+fn parts<L: Lanes, M: Change>(matrix: &M, native: [[L; 2]; 2], parts: usize) -> ([Quat<L>; 2], [L; 2]) {
+    let mut rows = [[L::zero(); 2]; 4];
+    let mut squares = [L::zero(); 2];
+    for c in 0..5 {
+        if c < 4 {
+            for k in 0..parts {
+                rows[c][k] = matrix.row(c, native[k]);
+            }
+            if parts == 2 {
+                rows[c] = L::abreast(rows[c]);
+            }
+        }
+        if c > 0 {
+            for k in 0..parts {
+                let value = rows[c - 1][k];
+                squares[k] = if c == 1 { value * value } else { value.mul_add(value, squares[k]) };
+            }
+            if parts == 2 {
+                squares = L::abreast(squares);
+            }
+        }
+    }
+    let [x, y, z, w] = rows;
+    ([Quat::new(x[0], y[0], z[0], w[0]), Quat::new(x[1], y[1], z[1], w[1])], squares)
+}
+
+/// A change of basis: the rows of its matrix, in units of [`INTEGER`].
 trait Change {
-    fn change<L: Lanes>(&self, native: [[L; 2]; 2], parts: usize) -> [Quat<L>; 2];
+    fn row<L: Lanes>(&self, row: usize, native: [L; 2]) -> L;
 }
 
 impl Change for () {
     #[inline(always)]
-    fn change<L: Lanes>(&self, native: [[L; 2]; 2], parts: usize) -> [Quat<L>; 2] {
+    fn row<L: Lanes>(&self, row: usize, [low, high]: [L; 2]) -> L {
         let one = 32767;
-        let mut changed = [Quat::identity(); 2];
-        for k in 0..parts {
-            let [low, high] = native[k];
-            changed[k] = Quat::new(
-                L::dot_i16(low, L::zero(), one, 0),
-                L::dot_i16(low, L::zero(), one << 16, 0),
-                L::dot_i16(L::zero(), high, 0, one),
-                L::dot_i16(L::zero(), high, 0, one << 16),
-            );
+        match row {
+            0 => L::dot_i16(low, L::zero(), one, 0),
+            1 => L::dot_i16(low, L::zero(), one << 16, 0),
+            2 => L::dot_i16(L::zero(), high, 0, one),
+            _ => L::dot_i16(L::zero(), high, 0, one << 16),
         }
-        changed
     }
 }
 
 impl Change for PackedMatrix {
     #[inline(always)]
-    fn change<L: Lanes>(&self, native: [[L; 2]; 2], parts: usize) -> [Quat<L>; 2] {
-        let mut changed = [Quat::identity(); 2];
-        for k in 0..parts {
-            changed[k].x = L::dot_i16(native[k][0], native[k][1], self.low[0], self.high[0]);
-        }
-        for k in 0..parts {
-            changed[k].y = L::dot_i16(native[k][0], native[k][1], self.low[1], self.high[1]);
-        }
-        for k in 0..parts {
-            changed[k].z = L::dot_i16(native[k][0], native[k][1], self.low[2], self.high[2]);
-        }
-        for k in 0..parts {
-            changed[k].w = L::dot_i16(native[k][0], native[k][1], self.low[3], self.high[3]);
-        }
-        changed
+    fn row<L: Lanes>(&self, row: usize, [low, high]: [L; 2]) -> L {
+        L::dot_i16(low, high, self.low[row], self.high[row])
     }
 }
 
@@ -194,7 +221,7 @@ fn judge<L: Lanes>(map: &LiveMap, streamed: &Streamed<'_>, sound: &Row, joints: 
                     }
                     Native::Beside { now, .. } => L::split_2(&now.as_chunks().0[line.first as usize + k], at),
                 };
-                let off = off_unit(square(integers(line, k, low, high))).abs();
+                let off = off_unit(integers(line, k, low, high).1).abs();
                 fine = L::select(off.lt(L::splat(LOOSE)), fine, L::zero());
             }
         }
@@ -205,18 +232,13 @@ fn judge<L: Lanes>(map: &LiveMap, streamed: &Streamed<'_>, sound: &Row, joints: 
 /// Of the units that products of integers are in.
 const INTEGER: f32 = 1.0 / (32767.0 * 32767.0);
 
-/// A local delta, in units of [`INTEGER`].
+/// A local delta, in units of [`INTEGER`], and its square.
 #[inline(always)]
-fn integers<L: Lanes>(line: &PackedLine, k: usize, low: L, high: L) -> Quat<L> {
+fn integers<L: Lanes>(line: &PackedLine, k: usize, low: L, high: L) -> (Quat<L>, L) {
     let native = [[low, high]; 2];
-    let [changed, _] = if line.same { ().change(native, 1) } else { line.matrices[k].change(native, 1) };
-    changed
-}
-
-/// Square of its length, in pairs: little waits for the sum before it.
-#[inline(always)]
-fn square<L: Lanes>(q: Quat<L>) -> L {
-    q.x.mul_add(q.x, q.y * q.y) + q.z.mul_add(q.z, q.w * q.w)
+    let ([q, _], [square, _]) =
+        if line.same { parts(&(), native, 1) } else { parts(&line.matrices[k], native, 1) };
+    (q, square)
 }
 
 /// What a square is off 1.
@@ -224,6 +246,16 @@ fn square<L: Lanes>(q: Quat<L>) -> L {
 fn off_unit<L: Lanes>(square: L) -> L {
     square.mul_add(L::splat(INTEGER * INTEGER), -L::one())
 }
+
+/// Adds the square of what a [`unit`] is off that of a rotation of unit length to `off`.
+#[inline(always)]
+fn add_off<L: Lanes>(off: L, unit: L) -> L {
+    let own = unit - L::splat(INTEGER);
+    own.mul_add(own, off)
+}
+
+/// What that is where a square is off by [`LOOSE`].
+const OFF: f32 = 0.5 * LOOSE * INTEGER;
 
 /// One input: all are made unit, to 1e-5 where they are off by [`LOOSE`].
 #[inline(always)]
@@ -239,23 +271,14 @@ fn unpack<L: Lanes>(
     if idle(input, pass.joints) {
         return off;
     }
-    keep::<L, false>(integers(line, k, low, high), input.register, pass, off, registers)
+    let (q, square) = integers(line, k, low, high);
+    let unit = unit(square);
+    write::<L, false>(q.scale(unit.flip(q.w)), registers, input.register as usize, pass);
+    add_off(off, unit)
 }
 
-/// Stores a local delta; adds the square of what its own square is off 1 to `off`.
+/// What makes a rotation of this square one of unit length: 1 / sqrt(square) near 1.
 #[inline(always)]
-fn keep<L: Lanes, const PLAIN: bool>(
-    q: Quat<L>,
-    register: u32,
-    pass: Pass<'_>,
-    off: L,
-    registers: &mut [[Row; 4]],
-) -> L {
-    let square = square(q);
-    // 1 / sqrt(square) near 1, the other way round where w is negative.
-    let unit =
-        square.mul_add(L::splat(-0.5 * INTEGER * INTEGER * INTEGER), L::splat(1.5 * INTEGER)).flip(q.w);
-    let own = off_unit(square);
-    write::<L, PLAIN>(q.scale(unit), registers, register as usize, pass);
-    own.mul_add(own, off)
+fn unit<L: Lanes>(square: L) -> L {
+    square.mul_add(L::splat(-0.5 * INTEGER * INTEGER * INTEGER), L::splat(1.5 * INTEGER))
 }
