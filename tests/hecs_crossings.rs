@@ -152,7 +152,13 @@ fn sound(transform: &WorldTransform) -> bool {
 }
 
 fn reading_agrees(world: &mut hecs::World, crowd: &Crowd, mirror: &mut Mirror) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let mut parallel = Mirror::default();
+    let in_parallel = pool.install(|| parallel.read_in_parallel(world, crowd));
     let crossing = mirror.read(world, crowd);
+    assert_eq!(in_parallel, crossing);
+    assert!(parallel.scene().handles == mirror.scene().handles);
+    assert!(parallel.transforms().iter().map(bits).eq(mirror.transforms().iter().map(bits)));
     let mut brought: Vec<Vec<(Handle, WorldTransform)>> = vec![Vec::new(); crowd.index_end()];
     let mut expected = [0; 4];
     for (&Character(handle), &place) in world.query_mut::<(&Character, &WorldTransform)>() {
@@ -196,13 +202,31 @@ fn writing_agrees(world: &mut hecs::World, crowd: &Crowd, mirror: &mut Mirror) {
         let moved = RootMotion(crowd.root_motion(handle).unwrap());
         expected.push((entity, transform.map(|_| root), motion.map(|_| moved)));
     }
-    let crossing = mirror.write_back(world, crowd);
-    assert_eq!((crossing.crossed, crossing.stale), (crossed, gone));
-    for (entity, transform, motion) in expected {
-        let own = world.get::<&WorldTransform>(entity).ok().map(|own| bits(&own));
-        assert_eq!(own, transform.as_ref().map(bits));
-        let values = |RootMotion(Planar { x, z, yaw }): RootMotion| [x, z, yaw].map(f32::to_bits);
-        assert_eq!(world.get::<&RootMotion>(entity).ok().map(|own| values(*own)), motion.map(values));
+    for threads in [1, 3] {
+        // Each way has to do it all.
+        for (_, &Character(handle), transform, motion) in world.query_mut::<(
+            hecs::Entity,
+            &Character,
+            Option<&mut WorldTransform>,
+            Option<&mut RootMotion>,
+        )>() {
+            if crowd.is_live(handle) {
+                transform.into_iter().for_each(|own| own.position = [f32::NAN; 3]);
+                motion.into_iter().for_each(|own| own.0.x = f32::NAN);
+            }
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let crossing = match threads {
+            1 => mirror.write_back(world, crowd),
+            _ => pool.install(|| mirror.write_back_in_parallel(world, crowd)),
+        };
+        assert_eq!((crossing.crossed, crossing.stale), (crossed, gone));
+        for (entity, transform, motion) in &expected {
+            let own = world.get::<&WorldTransform>(*entity).ok().map(|own| bits(&own));
+            assert_eq!(own, transform.as_ref().map(bits));
+            let values = |RootMotion(Planar { x, z, yaw }): RootMotion| [x, z, yaw].map(f32::to_bits);
+            assert_eq!(world.get::<&RootMotion>(*entity).ok().map(|own| values(*own)), motion.map(values));
+        }
     }
 }
 
@@ -228,14 +252,20 @@ proptest! {
 
 /// So many that archetypes take several turns, in the crowd's order and in none.
 #[test]
-fn archetypes_that_take_turns_leave_nobody_out() {
+fn archetypes_that_take_turns_and_threads_leave_nobody_out() {
     for shuffled in [false, true] {
         let entities: Vec<Entity> = (0..9_000u64)
             .map(|i| Entity {
                 rank: if shuffled { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { i },
                 rig: (i % 2) as usize,
                 tier: (i / 5 % 4) as u8,
-                kind: if i % 41 == 7 { Kind::Despawned } else { Kind::Live },
+                kind: match i {
+                    _ if i % 41 == 7 => Kind::Despawned,
+                    _ if i % 97 == 5 => Kind::Misremembered,
+                    _ if i % 113 == 11 => Kind::Foreign(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+                    _ if i % 131 == 9 => Kind::Double,
+                    _ => Kind::Live,
+                },
                 transform: i % 100 != 99,
                 motion: i % 10 != 9,
                 tag: if i % 7 == 3 { 1 } else { 0 },

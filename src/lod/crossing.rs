@@ -51,8 +51,24 @@ impl Mirror {
     /// then does with them is the host's choice: [`Roots::Host`](crate::crowd::Roots::Host) of
     /// [`transforms`](Self::transforms) in the next frame, or [`Crowd::put_roots`] at once where clips move on from there.
     pub fn read(&mut self, world: &mut hecs::World, crowd: &Crowd) -> Crossing {
+        self.read_turns(world, crowd, read_part)
+    }
+
+    /// The same, on all threads of rayon's current pool, each for a part of the characters: to the same lists. As with
+    /// [`Rayon`](crate::crowd::Rayon), the pool is best entered once around the frame loop. Pays from some 20 000 characters
+    /// on.
+    #[cfg(feature = "rayon")]
+    pub fn read_in_parallel(&mut self, world: &mut hecs::World, crowd: &Crowd) -> Crossing {
+        self.read_turns(world, crowd, parallel::read_part)
+    }
+
+    fn read_turns(
+        &mut self,
+        world: &hecs::World,
+        crowd: &Crowd,
+        read: impl FnOnce(&hecs::World, &[u32], Lists<'_>) -> Brought,
+    ) -> Crossing {
         let Self { handles, transforms, seen, archetypes, .. } = self;
-        let mut crossing = Crossing::default();
         // Whoever is live has an index below it.
         let end = crowd.index_end();
         handles.resize(end, Handle::NONE);
@@ -61,15 +77,9 @@ impl Mirror {
         seen.resize(end, 0);
         let (handles, transforms, seen) = (&mut handles[..end], &mut transforms[..end], &mut seen[..end]);
         let live = crowd.live_reader();
-        for_columns(world, archetypes, |archetype, characters, rows| {
-            let Some(places) = archetype.get::<&WorldTransform>() else { return };
-            let places = &places[rows];
-            let lists = Lists { live, handles, transforms, seen };
-            let (stale, refused) = read_column(lists, characters, places);
-            crossing.stale += stale;
-            crossing.refused += refused;
-            crossing.crossed += characters.len() - stale - refused;
-        });
+        list(world, archetypes);
+        let lists = Lists { live, first: 0, handles, transforms, seen };
+        let Brought { visited, stale, refused } = read(world, archetypes, lists);
         // Bytes of 1, in runs whose sum is one, so that 16 are summed at a time.
         let mut brought = 0;
         for (run, seen) in seen.chunks(RUN).enumerate() {
@@ -82,8 +92,7 @@ impl Mirror {
                 }
             }
         }
-        crossing.doubled = crossing.crossed + crossing.refused - brought;
-        crossing
+        Crossing { crossed: visited - stale - refused, stale, refused, doubled: visited - stale - brought }
     }
 
     /// World to mirror: [`Hero`] and [`Importance`] of those that live. To be called when they may have
@@ -131,15 +140,33 @@ impl Mirror {
     /// Crowd to world: where the last frame left the roots, into [`WorldTransform`] and [`RootMotion`] of every
     /// [`Character`], whichever of them the entity has.
     pub fn write_back(&mut self, world: &mut hecs::World, crowd: &Crowd) -> Crossing {
+        self.write_turns(world, crowd, TURN, write_column)
+    }
+
+    /// The same, on all threads of rayon's current pool. As with [`Rayon`](crate::crowd::Rayon), the pool is best entered
+    /// once around the frame loop. Pays from some 20 000 characters on.
+    #[cfg(feature = "rayon")]
+    pub fn write_back_in_parallel(&mut self, world: &mut hecs::World, crowd: &Crowd) -> Crossing {
+        self.write_turns(world, crowd, TURN * rayon::current_num_threads(), parallel::write_column)
+    }
+
+    fn write_turns(
+        &mut self,
+        world: &mut hecs::World,
+        crowd: &Crowd,
+        turn: usize,
+        write: impl Fn(RootReader<'_>, &[Character], Columns<'_>) -> usize,
+    ) -> Crossing {
         let mut crossing = Crossing::default();
         let reader = crowd.root_reader();
-        for_columns(world, &mut self.archetypes, |archetype, characters, rows| {
+        list(world, &mut self.archetypes);
+        for_columns(world, &self.archetypes, turn, |archetype, characters, rows| {
             let mut transforms = archetype.get::<&mut WorldTransform>();
             let mut motions = archetype.get::<&mut RootMotion>();
             let transforms = transforms.as_deref_mut().map(|column| &mut column[rows.clone()]);
             let motions = motions.as_deref_mut().map(|column| &mut column[rows]);
             let reader = reader.expecting(archetype.len() as usize);
-            let stale = write_column(reader, characters, transforms, motions);
+            let stale = write(reader, characters, Columns { transforms, motions });
             crossing.stale += stale;
             crossing.crossed += characters.len() - stale;
         });
@@ -153,26 +180,30 @@ const TURN: usize = 8192;
 /// Of one archetype in a turn, unless there are no more: looking up its columns takes as long as some characters.
 const LEAST: usize = 512;
 
+/// Finds the archetypes that have characters.
+fn list(world: &hecs::World, archetypes: &mut Vec<u32>) {
+    archetypes.clear();
+    for (at, archetype) in world.archetypes().enumerate() {
+        if !archetype.is_empty() && archetype.has::<Character>() {
+            archetypes.push(at as u32);
+        }
+    }
+}
+
 /// Visits all characters by columns of archetypes, so that what an archetype has is asked once and not for each entity; and
 /// the archetypes in turns, since the characters of several are mostly neighbours in the crowd: what the first has brought
 /// into the cache is still there for the others.
 fn for_columns(
     world: &hecs::World,
-    archetypes: &mut Vec<u32>,
+    archetypes: &[u32],
+    turn: usize,
     mut visit: impl FnMut(&hecs::Archetype, &[Character], Range<usize>),
 ) {
-    archetypes.clear();
-    let mut total = 0;
-    for (at, archetype) in world.archetypes().enumerate() {
-        if !archetype.is_empty() && archetype.has::<Character>() {
-            archetypes.push(at as u32);
-            total += archetype.len() as usize;
-        }
-    }
-    let turns = total.div_ceil(TURN);
+    let listed = || archetypes.iter().filter_map(|&index| world.archetypes().nth(index as usize));
+    let total: usize = listed().map(|archetype| archetype.len() as usize).sum();
+    let turns = total.div_ceil(turn);
     for turn in 0..turns {
-        for &index in archetypes.iter() {
-            let Some(archetype) = world.archetypes().nth(index as usize) else { continue };
+        for archetype in listed() {
             let all = archetype.len() as usize;
             let count = all.div_ceil(turns).max(LEAST);
             let rows = (turn * count).min(all)..((turn + 1) * count).min(all);
@@ -186,17 +217,18 @@ fn for_columns(
     }
 }
 
-/// Roots of an archetype's characters, all columns of one length; returns how many are gone.
+/// What an archetype has of what is written, as long as its characters.
+struct Columns<'a> {
+    transforms: Option<&'a mut [WorldTransform]>,
+    motions: Option<&'a mut [RootMotion]>,
+}
+
+/// Roots of an archetype's characters; returns how many are gone.
 #[inline(never)]
-fn write_column(
-    reader: RootReader<'_>,
-    characters: &[Character],
-    transforms: Option<&mut [WorldTransform]>,
-    motions: Option<&mut [RootMotion]>,
-) -> usize {
+fn write_column(reader: RootReader<'_>, characters: &[Character], columns: Columns<'_>) -> usize {
     // One loop for each of the cases, so that no entity asks which it is.
     let mut stale = 0;
-    match (transforms, motions) {
+    match (columns.transforms, columns.motions) {
         (Some(transforms), Some(motions)) => {
             for ((character, transform), motion) in characters.iter().zip(transforms).zip(motions) {
                 stale += usize::from(!reader.put(character.0, Some(transform), Some(&mut motion.0)));
@@ -221,27 +253,135 @@ fn write_column(
     stale
 }
 
-/// The lists by index that a reading fills, all of one length.
+#[cfg(feature = "rayon")]
+mod parallel {
+    use super::{Brought, Character, Columns, LEAST, Lists, RootReader};
+
+    /// Each thread looks at all characters and takes those of its part of the lists: which are its own is soon told, and who
+    /// has two of one character gets what one thread would give.
+    pub(super) fn read_part(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>) -> Brought {
+        split_lists(world, archetypes, lists, rayon::current_num_threads())
+    }
+
+    fn split_lists(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>, parts: usize) -> Brought {
+        if parts < 2 || lists.handles.len() < 2 * LEAST {
+            return super::read_part(world, archetypes, lists);
+        }
+        let Lists { live, first, handles, transforms, seen } = lists;
+        let left = handles.len() / 2;
+        let (handles, other_handles) = handles.split_at_mut(left);
+        let (transforms, other_transforms) = transforms.split_at_mut(left);
+        let (seen, other_seen) = seen.split_at_mut(left);
+        let lists = Lists { live, first, handles, transforms, seen };
+        let others = Lists {
+            live,
+            first: first + left,
+            handles: other_handles,
+            transforms: other_transforms,
+            seen: other_seen,
+        };
+        let (brought, other) = rayon::join(
+            || split_lists(world, archetypes, lists, parts.div_ceil(2)),
+            || split_lists(world, archetypes, others, parts / 2),
+        );
+        let (stale, refused) = (brought.stale + other.stale, brought.refused + other.refused);
+        Brought { stale, refused, ..brought }
+    }
+
+    /// In halves of halves, one for each thread: all read what they like of the crowd and write their own rows.
+    pub(super) fn write_column(
+        reader: RootReader<'_>,
+        characters: &[Character],
+        columns: Columns<'_>,
+    ) -> usize {
+        split(reader, characters, columns, rayon::current_num_threads())
+    }
+
+    fn split(reader: RootReader<'_>, characters: &[Character], columns: Columns<'_>, parts: usize) -> usize {
+        if parts < 2 || characters.len() < 2 * LEAST {
+            return super::write_column(reader, characters, columns);
+        }
+        let left = characters.len() / 2;
+        let (characters, others) = characters.split_at(left);
+        let Columns { transforms, motions } = columns;
+        let (transforms, other_transforms) = transforms.map(|column| column.split_at_mut(left)).unzip();
+        let (motions, other_motions) = motions.map(|column| column.split_at_mut(left)).unzip();
+        let (columns, others_columns) = (
+            Columns { transforms, motions },
+            Columns { transforms: other_transforms, motions: other_motions },
+        );
+        let (stale, others_stale) = rayon::join(
+            || split(reader, characters, columns, parts.div_ceil(2)),
+            || split(reader, others, others_columns, parts / 2),
+        );
+        stale + others_stale
+    }
+}
+
+/// The lists by index that a reading fills, or the part of them from `first` on, all of one length.
 struct Lists<'a> {
     live: LiveReader<'a>,
+    first: usize,
     handles: &'a mut [Handle],
     transforms: &'a mut [WorldTransform],
     seen: &'a mut [u8],
 }
 
+/// What became of a character that was to be put into a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Put {
+    Here,
+    Gone,
+    /// It is another part's.
+    Elsewhere,
+}
+
 impl Lists<'_> {
-    /// False if the character is gone.
     #[inline(always)]
-    fn put(&mut self, handle: Handle, place: &WorldTransform) -> bool {
-        let index = handle.index();
-        if index >= self.handles.len() || !self.live.is_live(handle) {
-            return false;
+    fn put(&mut self, handle: Handle, place: &WorldTransform) -> Put {
+        let at = handle.index().wrapping_sub(self.first);
+        if at >= self.handles.len() {
+            return self.not_here(handle);
         }
-        self.seen[index] = 1;
-        self.handles[index] = handle;
-        self.transforms[index] = *place;
-        true
+        if !self.live.is_live(handle) {
+            return Put::Gone;
+        }
+        self.seen[at] = 1;
+        self.handles[at] = handle;
+        self.transforms[at] = *place;
+        Put::Here
     }
+
+    /// Indices past all parts are told by the first.
+    #[cold]
+    fn not_here(&self, handle: Handle) -> Put {
+        if self.first == 0 && handle.index() >= self.live.end() { Put::Gone } else { Put::Elsewhere }
+    }
+}
+
+/// What a part of a reading has come by.
+#[derive(Clone, Copy, Default)]
+struct Brought {
+    /// Characters of the world that have a transform, this part's or not.
+    visited: usize,
+    /// Of this part: those that are gone, and those with a transform that no crowd takes.
+    stale: usize,
+    refused: usize,
+}
+
+/// Reads what of the world belongs into these lists.
+fn read_part(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>) -> Brought {
+    let mut brought = Brought::default();
+    let Lists { live, first, handles, transforms, seen } = lists;
+    for_columns(world, archetypes, TURN, |archetype, characters, rows| {
+        let Some(places) = archetype.get::<&WorldTransform>() else { return };
+        let lists = Lists { live, first, handles, transforms, seen };
+        let (stale, refused) = read_column(lists, characters, &places[rows]);
+        brought.visited += characters.len();
+        brought.stale += stale;
+        brought.refused += refused;
+    });
+    brought
 }
 
 /// Reads an archetype's characters; returns how many are gone, and how many have a transform that no crowd takes.
@@ -253,11 +393,11 @@ fn read_column(mut lists: Lists<'_>, characters: &[Character], places: &[WorldTr
     for (characters, places) in fours.iter().zip(places) {
         let valid = WorldTransform::all_valid(places);
         for at in 0..4 {
-            let here = lists.put(characters[at].0, &places[at]);
-            if !here {
+            let put = lists.put(characters[at].0, &places[at]);
+            if put == Put::Gone {
                 stale += 1;
             }
-            if !valid && here && !places[at].is_valid() {
+            if !valid && put == Put::Here && !places[at].is_valid() {
                 refused += 1;
                 lists.put(characters[at].0, &NOWHERE);
             }
@@ -265,9 +405,9 @@ fn read_column(mut lists: Lists<'_>, characters: &[Character], places: &[WorldTr
     }
     for (character, place) in rest.iter().zip(places_rest) {
         let valid = place.is_valid();
-        let here = lists.put(character.0, if valid { place } else { &NOWHERE });
-        stale += usize::from(!here);
-        refused += usize::from(here && !valid);
+        let put = lists.put(character.0, if valid { place } else { &NOWHERE });
+        stale += usize::from(put == Put::Gone);
+        refused += usize::from(put == Put::Here && !valid);
     }
     (stale, refused)
 }

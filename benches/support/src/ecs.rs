@@ -5,9 +5,10 @@ use throng::crowd::{Crowd, CrowdConfig, PaletteFormat, Tier, WorldTransform};
 use throng::lanes::Simd;
 use throng::lod::{Character, Hero, Importance, Mirror, RootMotion};
 use throng::rig::Rig;
-use throng::stress::{StageTime, StressError};
+use throng::stress::StageTime;
 
 use crate::measure::interleave;
+use crate::report::{BenchError, in_pool};
 
 /// Entities.
 pub const ENTITIES: usize = 100_000;
@@ -35,43 +36,50 @@ impl Order {
     /// All.
     pub const ALL: [Self; 4] = [Self::Interleaved, Self::Straight, Self::Retired, Self::Shuffled];
 
-    /// Both crossings, then each.
-    fn names(self) -> [&'static str; 3] {
+    fn name(self) -> &'static str {
         match self {
-            Self::Interleaved => ["ecs", "ecs read", "ecs write back"],
-            Self::Straight => ["ecs straight", "ecs straight read", "ecs straight write back"],
-            Self::Retired => ["ecs retired", "ecs retired read", "ecs retired write back"],
-            Self::Shuffled => ["ecs shuffled", "ecs shuffled read", "ecs shuffled write back"],
+            Self::Interleaved => "ecs",
+            Self::Straight => "ecs straight",
+            Self::Retired => "ecs retired",
+            Self::Shuffled => "ecs shuffled",
         }
     }
 }
 
-/// Both crossings of the published order and each of them, then both of every other order.
+/// Both crossings of the published order and each of them on one thread, both on all threads; then both of every other order.
 ///
 /// # Errors
 /// As [`crossings`].
-pub fn all(simd: Simd, entities: usize, rounds: usize) -> Result<Vec<StageTime>, StressError> {
+pub fn all(simd: Simd, entities: usize, rounds: usize) -> Result<Vec<StageTime>, BenchError> {
     let mut times = Vec::new();
     for order in Order::ALL {
-        let [both, read, write] = crossings(simd, order, entities, rounds)?;
-        times.push(both);
+        let Crossings { read, write, on_all } = crossings(simd, order, entities, rounds)?;
+        let time = |name, ns_per_character| StageTime { name, ns_per_character };
+        times.push(time(order.name(), read + write));
         if order == Order::Interleaved {
-            times.extend([read, write]);
+            times.extend([time("ecs read", read), time("ecs write back", write)]);
+            times.push(time("ecs on all threads", on_all));
         }
     }
     Ok(times)
 }
 
-/// Reading all transforms and writing all roots back, nanoseconds per character: both crossings, then each.
+/// Nanoseconds per character.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossings {
+    /// All transforms into the mirror.
+    pub read: f64,
+    /// All roots into the world.
+    pub write: f64,
+    /// Both on as many threads as the machine has.
+    pub on_all: f64,
+}
+
+/// Reading all transforms and writing all roots back.
 ///
 /// # Errors
-/// If a rig or a character is refused.
-pub fn crossings(
-    simd: Simd,
-    order: Order,
-    entities: usize,
-    rounds: usize,
-) -> Result<[StageTime; 3], StressError> {
+/// If a rig or a character is refused, or threads do not start.
+pub fn crossings(simd: Simd, order: Order, entities: usize, rounds: usize) -> Result<Crossings, BenchError> {
     // The smallest output: it is not written here.
     let config = CrowdConfig { simd, format: PaletteFormat::Snorm16, ..CrowdConfig::default() };
     let mut crowd = Crowd::new(config);
@@ -113,17 +121,19 @@ pub fn crossings(
     }
     let mut mirror = Mirror::default();
     let mut crossed = 0;
-    let times = interleave(rounds, 2, |subject| {
-        let crossing = if subject == 0 {
-            mirror.read(&mut world, &crowd)
-        } else {
-            mirror.write_back(&mut world, &crowd)
-        };
-        crossed = crossing.crossed;
-    });
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut times = in_pool(threads, || {
+        interleave(rounds, 4, |subject| {
+            let crossing = match subject {
+                0 => mirror.read(&mut world, &crowd),
+                1 => mirror.write_back(&mut world, &crowd),
+                2 => mirror.read_in_parallel(&mut world, &crowd),
+                _ => mirror.write_back_in_parallel(&mut world, &crowd),
+            };
+            crossed = crossing.crossed;
+        })
+    })?;
     debug_assert_eq!(crossed, entities);
-    let [read, write] = [times[0], times[1]].map(|ns| ns / entities as f64);
-    let [both, reading, writing] = order.names();
-    Ok([(both, read + write), (reading, read), (writing, write)]
-        .map(|(name, ns_per_character)| StageTime { name, ns_per_character }))
+    times.iter_mut().for_each(|ns| *ns /= entities as f64);
+    Ok(Crossings { read: times[0], write: times[1], on_all: times[2] + times[3] })
 }

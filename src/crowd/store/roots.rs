@@ -99,6 +99,12 @@ pub(crate) struct LiveReader<'a> {
 }
 
 impl LiveReader<'_> {
+    /// See [`Crowd::index_end`].
+    #[inline]
+    pub fn end(self) -> usize {
+        self.characters.len()
+    }
+
     /// See [`Crowd::is_live`].
     #[inline(always)]
     pub fn is_live(self, handle: Handle) -> bool {
