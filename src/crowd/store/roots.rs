@@ -100,6 +100,7 @@ pub(crate) struct LiveReader<'a> {
 
 impl LiveReader<'_> {
     /// See [`Crowd::index_end`].
+    #[cfg(feature = "hecs")]
     #[inline]
     pub fn end(self) -> usize {
         self.characters.len()
