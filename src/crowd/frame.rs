@@ -16,7 +16,7 @@ use super::slots;
 use super::stages::sample::Joints;
 use super::stages::{Proportions, advance, feet, inertia, layers, model, sample};
 use super::store::{RigBounds, WorldTransform, place::Openings};
-use super::streams::{self, StreamPoses, StreamReport, StreamTable};
+use super::streams::{self, StreamPoses, StreamTable};
 use super::tier::{TIERS, Tier, TierConfig};
 use super::write;
 use crate::lanes::{Line, Simd, SlotWriter, stream_fence};
@@ -257,7 +257,7 @@ pub(crate) fn run(
     scratch: &mut [JobScratch],
     workers: usize,
     executor: &dyn Executor,
-    (events, report): (&mut EventSink, &mut StreamReport),
+    events: &mut EventSink,
 ) {
     let total: usize = cohorts.iter().map(|cohort| cohort.blocks.len()).sum();
     if total == 0 {
@@ -290,7 +290,6 @@ pub(crate) fn run(
         drop(jobs);
         for scratch in &mut scratch[..count] {
             events.take(&mut scratch.events);
-            report.take(&mut scratch.pose.streamed);
         }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Scratch {
     pub probes: Probes,
     /// Rotations of streams that lie elsewhere than in their lanes.
     pub gathered: Vec<Row>,
-    /// Of the characters that were brought in, until the job is over.
+    /// Of the characters that were brought in during this frame, also in jobs that did not end.
     pub streamed: StreamReport,
 }
 

@@ -77,7 +77,6 @@ pub struct Crowd {
     /// True if the last frame wrote the slots.
     written: bool,
     streams: StreamTable,
-    stream_report: StreamReport,
     refused: refused::Refused,
 }
 
@@ -106,7 +105,6 @@ impl Crowd {
             live: 0,
             written: false,
             streams: StreamTable::default(),
-            stream_report: StreamReport::NONE,
             refused: refused::Refused::default(),
         }
     }
@@ -333,7 +331,6 @@ impl Crowd {
         self.events.reserve(self.config.event_capacity);
         self.events.passed.clear();
         self.events.lost = 0;
-        self.stream_report = StreamReport::NONE;
         self.look_at(frame.roots);
         self.leave_streams(&frame);
         self.time += f64::from(frame.dt);
@@ -353,8 +350,8 @@ impl Crowd {
             writer: self.slots.writer(),
             streams: &self.streams,
         };
-        let (events, report) = (&mut self.events, &mut self.stream_report);
-        frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor, (events, report));
+        let events = &mut self.events;
+        frame::run(&shared, &mut self.cohorts, &mut self.scratch, workers, executor, events);
         self.events.sort();
         for event in &mut self.events.passed {
             event.generation = self.characters[event.character as usize].generation;

@@ -75,9 +75,9 @@ pub struct StreamReport {
 impl StreamReport {
     pub(crate) const NONE: Self = Self { followed: 0, missing: 0, refused: 0, displaced: 0 };
 
-    /// Those of a job more.
-    pub(crate) fn take(&mut self, other: &mut Self) {
-        let Self { followed, missing, refused, displaced } = core::mem::replace(other, Self::NONE);
+    /// So many more.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { followed, missing, refused, displaced } = other;
         self.followed += followed;
         self.missing += missing;
         self.refused += refused;
@@ -160,7 +160,7 @@ impl Followers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blocks<'a> {
     pub now: &'a Block,
-    /// The one whose turn is next, so many blocks on.
+    /// The one whose turn is next, and how many blocks on it is.
     pub next: Option<&'a Block>,
     pub period: usize,
     /// Lanes that get a pose, and those of them that follow a stream.

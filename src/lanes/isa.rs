@@ -165,7 +165,7 @@ pub(crate) fn align_stack() {
 
 /// Compiles `kernel::<L>` once per instruction set and mode, and picks by a [`Simd`].
 ///
-/// The generated functions are the only ones with `#[target_feature]`; the kernel and all that it calls are
+/// The generated functions are the only ones with `#[target_feature]` (but one in x86.rs); the kernel and all that it calls are
 /// `#[inline(always)]`. Fast on the portable set is not fused: SSE2 has no such instruction.
 macro_rules! per_isa {
     ($(#[$meta:meta])* $vis:vis fn $name:ident $(<$($life:lifetime),*>)? ($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {

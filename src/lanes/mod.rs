@@ -9,7 +9,8 @@
 //! Rules, each with the price of breaking it:
 //!
 //! * Every helper that takes or returns lanes is `#[inline(always)]`; `#[target_feature]` stands only on the
-//!   entry functions that `per_isa!` generates. One helper with plain `#[inline]` costs a factor of 16,
+//!   entry functions that `per_isa!` generates (and on `abreast` in x86.rs, as on the intrinsics themselves, since
+//!   registers are named there). One helper with plain `#[inline]` costs a factor of 16,
 //!   because each intrinsic becomes a call. `tests/codegen.rs` looks for such calls.
 //! * No reciprocal estimates: makers of processors differ in them.
 //! * [`Lanes::mul_add`] is fused in *fast* mode where the processor has it and two roundings in *strict*
@@ -244,8 +245,8 @@ pub trait Lanes:
     /// of the four products, wrapping at 32 bits, converted.
     fn dot_i16(low: Self, high: Self, of_low: i32, of_high: i32) -> Self;
 
-    /// The same values. What computes them is done before what is written after this: where two chains of operations are
-    /// written side by side, compilers like to do one after the other, and the second then waits for the first.
+    /// The same values, as a hint that what needs them comes after both are there. Where two chains of operations are written
+    /// side by side, compilers like to do one after the other, and the second then waits in queues that are too short for it.
     #[inline(always)]
     fn abreast(values: [Self; 2]) -> [Self; 2] {
         values

@@ -67,7 +67,8 @@ macro_rules! operators {
 operators!(Ymm, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_div_ps, _mm256_xor_ps, _mm256_set1_ps);
 operators!(Zmm, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_div_ps, _mm512_xor_ps, _mm512_set1_ps);
 
-/// No instruction, but both values are there before it.
+/// No instruction, but both values are there before it. Inlined like an intrinsic, and with its feature as they have it: without,
+/// there are no such registers to name.
 #[inline]
 #[target_feature(enable = "avx")]
 fn abreast(mut a: __m256, mut b: __m256) -> [__m256; 2] {

@@ -59,7 +59,7 @@ impl Mirror {
     /// on.
     #[cfg(feature = "rayon")]
     pub fn read_in_parallel(&mut self, world: &mut hecs::World, crowd: &Crowd) -> Crossing {
-        self.read_turns(world, crowd, parallel::read_part)
+        self.read_turns(world, crowd, parallel::read)
     }
 
     fn read_turns(
@@ -177,7 +177,8 @@ impl Mirror {
 /// Characters of all archetypes together after which each has had its turn: what the crowd holds of so many fits a
 /// second-level cache.
 const TURN: usize = 8192;
-/// Of one archetype in a turn, unless there are no more: looking up its columns takes as long as some characters.
+/// Of one archetype in a turn, unless there are no more, and for one thread: looking up columns and waking threads take as
+/// long as some characters.
 const LEAST: usize = 512;
 
 /// Finds the archetypes that have characters.
@@ -257,9 +258,9 @@ fn write_column(reader: RootReader<'_>, characters: &[Character], columns: Colum
 mod parallel {
     use super::{Brought, Character, Columns, LEAST, Lists, RootReader};
 
-    /// Each thread looks at all characters and takes those of its part of the lists: which are its own is soon told, and who
-    /// has two of one character gets what one thread would give.
-    pub(super) fn read_part(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>) -> Brought {
+    /// Each thread looks at all handles and reads what is of its part of the lists, in the order in which one thread would: so
+    /// that who has two of one character gets the same.
+    pub(super) fn read(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>) -> Brought {
         split_lists(world, archetypes, lists, rayon::current_num_threads())
     }
 
@@ -352,8 +353,14 @@ impl Lists<'_> {
         Put::Here
     }
 
+    /// An index of this part.
+    #[inline(always)]
+    fn has(&self, handle: Handle) -> bool {
+        handle.index().wrapping_sub(self.first) < self.handles.len()
+    }
+
     /// Indices past all parts are told by the first.
-    #[cold]
+    #[inline(always)]
     fn not_here(&self, handle: Handle) -> Put {
         if self.first == 0 && handle.index() >= self.live.end() { Put::Gone } else { Put::Elsewhere }
     }
@@ -391,6 +398,11 @@ fn read_column(mut lists: Lists<'_>, characters: &[Character], places: &[WorldTr
     let (fours, rest) = characters.as_chunks::<4>();
     let (places, places_rest) = places.as_chunks::<4>();
     for (characters, places) in fours.iter().zip(places) {
+        // Judging what is another part's would cost each thread as much as reading it.
+        if !characters.iter().fold(false, |any, character| any | lists.has(character.0)) {
+            stale += characters.iter().filter(|character| lists.not_here(character.0) == Put::Gone).count();
+            continue;
+        }
         let valid = WorldTransform::all_valid(places);
         for at in 0..4 {
             let put = lists.put(characters[at].0, &places[at]);

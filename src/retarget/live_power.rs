@@ -1,6 +1,7 @@
 //! Powers of rotations as polynomials: what joints between two joints of a source are made of.
 
-/// Terms of the polynomials for a power of a rotation; what is left out is below 2.5e-7.
+/// Terms of the polynomials for a power of a rotation; what is left out is below 2.5e-7, and with coefficients in
+/// single precision they are off by less than 2.8e-7.
 pub(crate) const POWER_TERMS: usize = 8;
 
 /// Coefficients of two polynomials in `t = 2 w - 1`, for `w` from 0 to 1, the cosine of `h`, half the angle of a unit

@@ -290,6 +290,8 @@ impl Crowd {
     /// What the last frame made of its streams.
     #[must_use]
     pub fn stream_report(&self) -> StreamReport {
-        self.stream_report
+        let mut report = StreamReport::NONE;
+        self.scratch.iter().for_each(|scratch| report.add(scratch.pose.streamed));
+        report
     }
 }

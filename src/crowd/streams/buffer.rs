@@ -250,7 +250,7 @@ impl<Q: StreamRotation> StreamBuffer<Q> {
     }
 
     /// What lies `further` sixteens behind a stream's: in a buffer that is arranged, that is what a block so much further on
-    /// reads. Rotations, to be asked for; all else is asked for here, and nothing is looked up that would have to be waited
+    /// reads, where each has streams of one joint count; a guess otherwise. Rotations, to be asked for; all else is asked for here, and nothing is looked up that would have to be waited
     /// for. Nothing for none.
     #[inline(always)]
     pub(super) fn ahead(&self, id: u32, further: usize) -> &[Row] {

@@ -54,7 +54,7 @@ impl StreamTable {
         }
         let followed = (blocks.streamed & !without).count_ones();
         let (missing, refused) = (missing.count_ones(), refused.count_ones());
-        scratch.streamed.take(&mut StreamReport { followed, missing, refused, displaced });
+        scratch.streamed.add(StreamReport { followed, missing, refused, displaced });
         without
     }
 
@@ -145,7 +145,8 @@ impl StreamTable {
             let lanes = followers.through(index) & left;
             let pose = followers.pose[left.trailing_zeros() as usize];
             left &= !lanes;
-            // Those whose pose is in their lane of the same sixteen as that of the first.
+            // Those whose pose is in their lane of the same sixteen as that of the first. A stream whose number is that of an empty
+            // seat may count among them: nothing has arrived there.
             let seat = poses.seat(pose, map.source_joints());
             let sixteen = seat.map_or(0, |seat| seat / BLOCK as u32);
             let here = seat.map_or(0, |_| equal_lanes(poses.sitters(sixteen), &followers.pose));
@@ -259,8 +260,9 @@ impl StreamTable {
     #[inline(always)]
     fn ask_for_keys(&self, next: &Block, block: &Block, period: usize) {
         prefetch(&next.characters);
-        let on = block.characters[0] as usize + BLOCK * period;
-        if let Some(keys) = self.keys.get(on..on + BLOCK) {
+        // Dead lanes have no index; the guess then misses.
+        let on = (block.characters[0] as usize).wrapping_add(BLOCK * period);
+        if let Some(keys) = self.keys.get(on..).and_then(|keys| keys.first_chunk::<BLOCK>()) {
             [&keys[0], &keys[BLOCK / 2]].into_iter().for_each(prefetch);
         }
     }
