@@ -1,5 +1,6 @@
 //! Poses of streams in a buffer and in 16 bits: the same characters as from slices, and nobody harmed by bad ones.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -563,6 +564,30 @@ fn a_spoilt_pose_moves_no_root_in_frames_in_which_nobody_is_posed() {
 }
 
 /// Judged by the definition: each component to the nearest step.
+#[test]
+fn who_was_reached_before_a_ground_panicked_is_counted_once() {
+    struct Trap;
+    impl Ground for Trap {
+        fn probe(&self, _: Simd, _: &mut Probes) {
+            panic!("a fault of the host");
+        }
+    }
+    let mut cast = Cast::new(Simd::fastest(), 40);
+    let mut buffer = StreamBuffer::new(&cast.joints()).expect("a buffer");
+    for (at, (rotations, place)) in cast.poses(0).iter().enumerate() {
+        write(&mut buffer, StreamId(at as u32), rotations, *place);
+    }
+    let all = cast.frame(&buffer);
+    assert_eq!((all.followed, all.missing), (40, 0));
+    for _ in 0..2 {
+        let frame = Frame { streams: (&buffer).into(), ..Frame::new(DT, &Trap) };
+        assert!(catch_unwind(AssertUnwindSafe(|| cast.crowd.frame(frame, &Serial))).is_err());
+        let some = cast.crowd.stream_report().followed;
+        assert!((1..40).contains(&some), "{some} of 40");
+    }
+    assert_eq!(cast.frame(&buffer), all);
+}
+
 #[test]
 fn rotations_are_rounded_to_the_nearest() {
     let values = [0.0f32, 1.0, -1.0, 0.5, -0.25, 1e-5, -1.6e-5, 0.707_106_77, 2.0, -2.0];
