@@ -149,6 +149,13 @@ fn of_file(file: &Option<PathBuf>, error: &dyn std::fmt::Display) -> String {
 }
 
 fn nothing_left(left_out: Vec<String>, warnings: Vec<String>) -> Failure {
+    // What was found out about a file without clips is not why there are none.
+    if left_out.is_empty() {
+        return Failure::Unusable {
+            what: "there is no clip in what is named".to_owned(),
+            hint: "`throng inspect FILE` shows the clips of a file".to_owned(),
+        };
+    }
     let what = "no clip is left to be packed".to_owned();
     Failure::Unusable {
         what: [what].into_iter().chain(left_out).chain(warnings).collect::<Vec<_>>().join("; "),
@@ -173,7 +180,7 @@ fn verdict(options: &PackArgs, report: &Report, over: usize) -> String {
     what.push(if report.written {
         format!("{output} was written with {} clips all the same", report.clips.len())
     } else {
-        format!("{output} was not written: --keep-going writes what there is")
+        format!("{output} was not written: --keep-going writes what there is, --tolerance says what is near enough")
     });
     what.join("; ")
 }

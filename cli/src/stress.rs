@@ -191,6 +191,9 @@ fn print(report: &StressReport) {
     stages.add_row(["frame".to_owned(), format!("{:.1}", 1000.0 * report.us_per_character)]);
     align_right(&mut stages, 1..2);
     output::say(stages);
+    output::say(
+        "stages: the fastest after the walk, while no clips change; frame: the median of the walk, in which they do",
+    );
     let mut frame = table(&["frame", "ms"]);
     let times = report.frame_us;
     for (name, us) in [("median", times.p50), ("99th percentile", times.p99), ("longest", times.max)] {

@@ -165,10 +165,14 @@ fn what_cannot_be_packed_leaves_no_archive_unless_it_is_to_keep_going() {
     };
     put("walk.glb", std::slice::from_ref(&walk));
     put("both.glb", &[walk, far]);
+    put("body.glb", &[]);
     fs::write(path("damaged.glb"), "damaged").expect("written");
     let archive = path("a.throng");
     let pack = |more: &[&str]| throng(&[&["pack", "--json", "-o", &archive], more].concat());
 
+    let empty = pack(&[&path("body.glb")]);
+    assert_ne!(empty.status.code(), Some(0));
+    assert!(stderr(&empty).contains("there is no clip in what is named"), "{}", stderr(&empty));
     let refused = pack(&[&path("both.glb")]);
     assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
     assert!(!fs::exists(&archive).expect("looked"), "nothing is written");
@@ -200,6 +204,7 @@ fn what_cannot_be_packed_leaves_no_archive_unless_it_is_to_keep_going() {
     let fine = pack(&[&path("walk.glb"), "--tolerance", "0.001"]);
     assert_eq!(fine.status.code(), Some(1), "{}", stderr(&fine));
     assert!(stderr(&fine).contains("further off than 0.001 mm") && !fs::exists(&archive).expect("looked"));
+    assert!(stderr(&fine).contains("--tolerance"), "{}", stderr(&fine));
     assert_eq!(pack(&[&path("walk.glb")]).status.code(), Some(0));
 }
 

@@ -77,6 +77,37 @@ fn a_run_that_cannot_write_says_that_the_same_command_goes_on() {
 }
 
 #[test]
+fn a_damaged_journal_is_told_and_loses_nobody_elses_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    sources(&from, 2);
+    assert!(start(&from, &to, &[]).wait().expect("ends").success());
+    let before = content(&to);
+    let journal = to.join("retarget.journal");
+    let good = fs::read(&journal).expect("reads");
+    fs::write(&journal, b"{\"a\":1}\n\xff\xfe\n").expect("written");
+    let run = start(&from, &to, &[]).wait_with_output().expect("ends");
+    assert_eq!(run.status.code(), Some(1), "{}", stderr(&run));
+    for word in ["retarget.journal: 2 lines are none of this command's", "was not made by this command"] {
+        assert!(stderr(&run).contains(word), "{word}: {}", stderr(&run));
+    }
+    assert_eq!(content(&to), before);
+    // A line that was cut off is what interrupted runs leave.
+    fs::write(&journal, &good[..good.len() - 5]).expect("written");
+    let run = start(&from, &to, &[]).wait_with_output().expect("ends");
+    assert!(run.status.success() && !stderr(&run).contains("none of this command's"), "{}", stderr(&run));
+}
+
+/// Devices have no end.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = throng(&["retarget", "/dev/zero", "--onto", "deform", "-o", text(&folder.path().join("to"))]);
+    assert!(!run.status.success() && stderr(&run).contains("it is not a file"), "{}", stderr(&run));
+}
+
+#[test]
 fn a_run_that_is_killed_leaves_whole_files_and_the_next_one_finishes_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let (from, to, right) =

@@ -24,6 +24,10 @@ impl Parts {
 
 /// Bytes of a file and, of a glTF document, of what lies beside it, each under its length.
 pub fn content(path: &Path, parts: Parts) -> std::io::Result<Vec<u8>> {
+    // What is no file has no end, or one that is gone when it is read again.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a file"));
+    }
     let mut all = std::fs::read(path)?;
     let Some(document) = document(path, &all) else { return Ok(all) };
     let folder = path.parent().unwrap_or(Path::new(""));

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use throng::retarget::Verdict;
 
-use crate::output::Failure;
+use crate::output::{self, Failure};
 
 /// One source file that is done.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -245,7 +245,9 @@ fn read_all(folder: &Path) -> Result<(HashMap<String, Entry>, HashMap<String, Ow
     let (mut done, mut owners) = (HashMap::new(), HashMap::new());
     for journal in journals {
         let text = fs::read(&journal).map_err(|error| Failure::input(&journal, error))?;
-        for line in text.split(|&byte| byte == b'\n') {
+        let mut strange = 0;
+        let mut lines = text.split(|&byte| byte == b'\n').peekable();
+        while let Some(line) = lines.next() {
             if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
                 let mut owner =
                     Owner { source: entry.source.clone(), place: entry.place.clone(), now: false };
@@ -257,7 +259,17 @@ fn read_all(folder: &Path) -> Result<(HashMap<String, Entry>, HashMap<String, Ow
             } else if let Ok(Claim { claims, source, place }) = serde_json::from_slice(line) {
                 let owner = Owner { source, place, now: false };
                 owners.extend(claims.into_iter().map(|file| (file, owner.clone())));
+            } else if !line.is_empty() && lines.peek().is_some() {
+                // Not one that was cut off.
+                strange += 1;
             }
+        }
+        if strange > 0 {
+            output::warn(format!(
+                "{}: {strange} lines are none of this command's; what they may have told counts as not done, and files that \
+                 they alone knew as another's: remove those, or choose another folder with -o",
+                journal.display()
+            ));
         }
     }
     Ok((done, owners))
