@@ -51,7 +51,7 @@ impl Mirror {
     /// then does with them is the host's choice: [`Roots::Host`](crate::crowd::Roots::Host) of
     /// [`transforms`](Self::transforms) in the next frame, or [`Crowd::put_roots`] at once where clips move on from there.
     pub fn read(&mut self, world: &mut hecs::World, crowd: &Crowd) -> Crossing {
-        self.read_turns(world, crowd, read_part)
+        self.read_turns(world, crowd, read_part::<false>)
     }
 
     /// The same, on all threads of rayon's current pool, each for a part of the characters: to the same lists. As with
@@ -266,7 +266,7 @@ mod parallel {
 
     fn split_lists(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>, parts: usize) -> Brought {
         if parts < 2 || lists.handles.len() < 2 * LEAST {
-            return super::read_part(world, archetypes, lists);
+            return super::read_part::<true>(world, archetypes, lists);
         }
         let Lists { live, first, handles, transforms, seen } = lists;
         let left = handles.len() / 2;
@@ -339,10 +339,10 @@ enum Put {
 
 impl Lists<'_> {
     #[inline(always)]
-    fn put(&mut self, handle: Handle, place: &WorldTransform) -> Put {
+    fn put<const PART: bool>(&mut self, handle: Handle, place: &WorldTransform) -> Put {
         let at = handle.index().wrapping_sub(self.first);
         if at >= self.handles.len() {
-            return self.not_here(handle);
+            return if PART { self.not_here(handle) } else { Put::Gone };
         }
         if !self.live.is_live(handle) {
             return Put::Gone;
@@ -376,14 +376,14 @@ struct Brought {
     refused: usize,
 }
 
-/// Reads what of the world belongs into these lists.
-fn read_part(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>) -> Brought {
+/// Reads what of the world belongs into these lists. Without `PART` they are all there is, and nothing is asked about it.
+fn read_part<const PART: bool>(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>) -> Brought {
     let mut brought = Brought::default();
     let Lists { live, first, handles, transforms, seen } = lists;
     for_columns(world, archetypes, TURN, |archetype, characters, rows| {
         let Some(places) = archetype.get::<&WorldTransform>() else { return };
         let lists = Lists { live, first, handles, transforms, seen };
-        let (stale, refused) = read_column(lists, characters, &places[rows]);
+        let (stale, refused) = read_column::<PART>(lists, characters, &places[rows]);
         brought.visited += characters.len();
         brought.stale += stale;
         brought.refused += refused;
@@ -393,31 +393,35 @@ fn read_part(world: &hecs::World, archetypes: &[u32], lists: Lists<'_>) -> Broug
 
 /// Reads an archetype's characters; returns how many are gone, and how many have a transform that no crowd takes.
 #[inline(never)]
-fn read_column(mut lists: Lists<'_>, characters: &[Character], places: &[WorldTransform]) -> (usize, usize) {
+fn read_column<const PART: bool>(
+    mut lists: Lists<'_>,
+    characters: &[Character],
+    places: &[WorldTransform],
+) -> (usize, usize) {
     let (mut stale, mut refused) = (0, 0);
     let (fours, rest) = characters.as_chunks::<4>();
     let (places, places_rest) = places.as_chunks::<4>();
     for (characters, places) in fours.iter().zip(places) {
         // Judging what is another part's would cost each thread as much as reading it.
-        if !characters.iter().fold(false, |any, character| any | lists.has(character.0)) {
+        if PART && !characters.iter().fold(false, |any, character| any | lists.has(character.0)) {
             stale += characters.iter().filter(|character| lists.not_here(character.0) == Put::Gone).count();
             continue;
         }
         let valid = WorldTransform::all_valid(places);
         for at in 0..4 {
-            let put = lists.put(characters[at].0, &places[at]);
+            let put = lists.put::<PART>(characters[at].0, &places[at]);
             if put == Put::Gone {
                 stale += 1;
             }
             if !valid && put == Put::Here && !places[at].is_valid() {
                 refused += 1;
-                lists.put(characters[at].0, &NOWHERE);
+                lists.put::<PART>(characters[at].0, &NOWHERE);
             }
         }
     }
     for (character, place) in rest.iter().zip(places_rest) {
         let valid = place.is_valid();
-        let put = lists.put(character.0, if valid { place } else { &NOWHERE });
+        let put = lists.put::<PART>(character.0, if valid { place } else { &NOWHERE });
         stale += usize::from(put == Put::Gone);
         refused += usize::from(put == Put::Here && !valid);
     }
