@@ -4,7 +4,7 @@
 //! playback   4 clips x (id, time and its rounding, weight, speed, wrap), phase    82 B a character
 //! root       position and rotation with their rounding, displacement             68
 //! feet       2 x (lock offset 2, last ball 2, locked), pelvis, last height,
-//!            fresh, seconds since the last pose                                  56
+//!            seconds since the last pose                                         52
 //! proportion leg length                                                           4
 //! output     slot token 16, character 4, rig and skin 4, pair of poses 3          27
 //! rare       layers, transition, cross-fade: a pointer, mostly none               8
@@ -25,10 +25,10 @@ use crate::rig::MAX_FEET;
 pub const MAX_CLIPS: usize = 4;
 
 /// Rows of a block that hold one value per character, playback apart.
-pub(crate) const ROWS: usize = 24 + 5 * MAX_FEET;
+pub(crate) const ROWS: usize = 23 + 5 * MAX_FEET;
 
 /// Masks that a lane takes along.
-pub(crate) const FLAGS: usize = 5;
+pub(crate) const FLAGS: usize = 6;
 
 /// Values of one clip slot that are rows.
 pub(crate) const CLIP_ROWS: usize = 4;
@@ -151,6 +151,8 @@ pub(crate) struct Block {
     pub settled: u16,
     /// Lanes whose pose is overdue: they have none yet, or missed a turn because nobody saw them.
     pub stale: u16,
+    /// Lanes before their first frame and after a teleport: nothing to smooth from.
+    pub fresh: u16,
     /// Lanes that the last frame wrote.
     pub written: u16,
     /// What lanes are shown between, where slots hold two poses.
@@ -176,8 +178,6 @@ pub(crate) struct Block {
     pub pelvis: Row,
     /// World height of the root in the last frame.
     pub last_height: Row,
-    /// 1 before the first frame and after a teleport: nothing to smooth from.
-    pub fresh: Row,
     /// Seconds since the last pose.
     pub age: Row,
     pub feet: [FootRows; MAX_FEET],
@@ -195,6 +195,7 @@ impl Default for Block {
             layered: 0,
             settled: 0,
             stale: 0,
+            fresh: u16::MAX,
             written: 0,
             pairs: Pairs::default(),
             characters: [u32::MAX; BLOCK],
@@ -213,7 +214,6 @@ impl Default for Block {
             leg: Row::ONE,
             pelvis: Row::ZERO,
             last_height: Row::ZERO,
-            fresh: Row::ONE,
             age: Row::ZERO,
             feet: [FootRows::default(); MAX_FEET],
             mixed: None,
@@ -263,12 +263,12 @@ macro_rules! rows_of {
         let ([ax, az], [bx, bz]) = (&$($mutable)? f0.offset, &$($mutable)? f0.last);
         let ([cx, cz], [ex, ez]) = (&$($mutable)? f1.offset, &$($mutable)? f1.last);
         let (leg, pelvis) = (&$($mutable)? block.leg, &$($mutable)? block.pelvis);
-        let (height, fresh) = (&$($mutable)? block.last_height, &$($mutable)? block.fresh);
+        let height = &$($mutable)? block.last_height;
         let (age, phase) = (&$($mutable)? block.age, &$($mutable)? block.phase);
         let phase_lost = &$($mutable)? block.phase_lost;
         let (locked0, locked1) = (&$($mutable)? f0.locked, &$($mutable)? f1.locked);
         [
-            px, py, pz, rx, ry, rz, rw, dx, dz, dyaw, leg, pelvis, height, fresh, age, phase, phase_lost, lx, ly, lz,
+            px, py, pz, rx, ry, rz, rw, dx, dz, dyaw, leg, pelvis, height, age, phase, phase_lost, lx, ly, lz,
             ix, iy, iz, iw, ax, az, bx, bz, locked0, cx, cz, ex, ez, locked1,
         ]
     }};
@@ -303,7 +303,14 @@ impl Block {
     }
 
     fn flags(&mut self) -> [&mut u16; FLAGS] {
-        [&mut self.stale, &mut self.fading, &mut self.transitions, &mut self.layered, &mut self.settled]
+        [
+            &mut self.stale,
+            &mut self.fading,
+            &mut self.transitions,
+            &mut self.layered,
+            &mut self.settled,
+            &mut self.fresh,
+        ]
     }
 
     /// A copy of a lane, without what only one can own: slot and rare state.
@@ -321,7 +328,7 @@ impl Block {
             skin: self.skins[lane],
             token: None,
             rare: None,
-            flags: [self.stale, self.fading, self.transitions, self.layered, self.settled].map(bit),
+            flags: [self.stale, self.fading, self.transitions, self.layered, self.settled, self.fresh].map(bit),
             written: false,
             pair: self.pairs.get(lane),
             clips,
@@ -343,7 +350,7 @@ impl Block {
             skin: taken.skin,
             token: None,
             rare: None,
-            flags: [false; FLAGS],
+            flags: [false, false, false, false, false, true],
             written: false,
             pair: Pair::default(),
             clips: LaneClip::EMPTY,
@@ -404,12 +411,11 @@ impl LaneClip {
         [Self { clip: 0, values: [0.0; CLIP_ROWS], bits: [false; CLIP_BITS] }; MAX_CLIPS];
 }
 
-/// Identity rotation, leg length 1, fresh; see [`Block::rows`] for the order.
+/// Identity rotation, leg length 1; see [`Block::rows`] for the order.
 const DEAD: [f32; ROWS] = {
     let mut rows = [0.0; ROWS];
     rows[6] = 1.0;
     rows[10] = 1.0;
-    rows[13] = 1.0;
     rows
 };
 
@@ -440,7 +446,7 @@ impl Lane {
             skin,
             token: Some(token),
             rare: None,
-            flags: [true, false, false, false, false],
+            flags: [true, false, false, false, false, true],
             written: false,
             pair: Pair::NEW,
             clips: LaneClip::EMPTY,
@@ -487,5 +493,7 @@ mod tests {
     #[test]
     fn hot_state_is_at_most_256_bytes_a_character() {
         assert!(size_of::<Block>() <= 256 * BLOCK, "{} bytes", size_of::<Block>() / BLOCK);
+        // Lines in an odd number: rows of blocks far from each other then lie in different sets of a cache.
+        assert!(size_of::<Block>() / 64 % 2 == 1, "{} bytes", size_of::<Block>());
     }
 }

@@ -1,7 +1,7 @@
 //! Whose pose is due: blocks take turns at their tier's rate, characters that nobody sees are left out, and whoever has
 //! missed a turn is due as soon as it is seen.
 
-use super::block::Block;
+use super::block::{Block, lanes_of};
 use crate::lanes::{BLOCK, Row};
 use crate::rig::MAX_FEET;
 
@@ -40,9 +40,9 @@ pub(crate) fn due(block: &mut Block, turn: bool, visible: Visibility<'_>) -> u16
     }
     let seen = visible.lanes(block);
     let missed = block.stale & seen;
-    for lane in 0..BLOCK {
-        if missed & (1 << lane) != 0 && block.age.0[lane] > FORGOTTEN {
-            block.fresh.0[lane] = 1.0;
+    for lane in lanes_of(missed) {
+        if block.age.0[lane] > FORGOTTEN {
+            block.fresh |= 1 << lane;
         }
     }
     if turn {
@@ -56,9 +56,9 @@ pub(crate) fn due(block: &mut Block, turn: bool, visible: Visibility<'_>) -> u16
 
 /// What a pose changes in lanes that keep theirs.
 #[derive(Debug)]
-pub(crate) struct Held([Row; HELD]);
+pub(crate) struct Held([Row; HELD], u16);
 
-const HELD: usize = 4 + 5 * MAX_FEET;
+const HELD: usize = 3 + 5 * MAX_FEET;
 
 fn rows(block: &mut Block) -> [&mut Row; HELD] {
     let [a, b] = &mut block.feet;
@@ -67,7 +67,6 @@ fn rows(block: &mut Block) -> [&mut Row; HELD] {
     [
         &mut block.pelvis,
         &mut block.last_height,
-        &mut block.fresh,
         &mut block.age,
         ox,
         oz,
@@ -84,11 +83,12 @@ fn rows(block: &mut Block) -> [&mut Row; HELD] {
 
 impl Held {
     pub fn of(block: &mut Block) -> Self {
-        Self(rows(block).map(|row| *row))
+        Self(rows(block).map(|row| *row), block.fresh)
     }
 
     /// Back into the lanes of a block that are not among `due`.
     pub fn put_back(&self, block: &mut Block, due: u16) {
+        block.fresh = block.fresh & due | self.1 & !due;
         for (row, held) in rows(block).into_iter().zip(&self.0) {
             for lane in 0..BLOCK {
                 if due & (1 << lane) == 0 {

@@ -263,7 +263,7 @@ impl Crowd {
         self.set_transform(handle, transform)?;
         let interpolate = self.config.interpolate;
         let (block, lane) = self.block_mut(handle)?;
-        block.fresh.0[lane] = 1.0;
+        block.fresh |= 1 << lane;
         block.age.0[lane] = 0.0;
         // Nothing is shown of the way there.
         block.pairs.cut |= 1 << lane;

@@ -113,7 +113,7 @@ fn another_library_is_told_from_damage() {
     assert_eq!(same.restore(b"no snapshot"), Err(SnapshotError::Magic));
     let mut newer = snapshot.clone();
     newer[8] += 1;
-    assert!(matches!(same.restore(&newer), Err(SnapshotError::Version { have: 4, need: 3, .. })));
+    assert!(matches!(same.restore(&newer), Err(SnapshotError::Version { have: 5, need: 4, .. })));
     let mut changed = snapshot.clone();
     changed[5000] ^= 4;
     assert!(matches!(same.restore(&changed), Err(SnapshotError::Hash { .. })));

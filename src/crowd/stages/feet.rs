@@ -64,12 +64,13 @@ fn probe_kernel<L: Lanes>(
     scratch: &mut Scratch,
 ) {
     let legs = &plan.legs[..plan.legs.len().min(MAX_FEET)];
+    let fresh_row = Row::of_bits(block.fresh);
     for at in (0..BLOCK).step_by(L::N) {
         let root = Vec3::<L>::load(&block.position, at);
         let turn = Quat::load(&block.rotation, at);
         let leg_length = L::load(&block.leg, at);
         let age = L::load(&block.age, at);
-        let fresh = L::splat(0.5).lt(L::load(&block.fresh, at));
+        let fresh = L::splat(0.5).lt(L::load(&fresh_row, at));
         root.x.store(&mut scratch.probes.x[0], at);
         root.y.store(&mut scratch.probes.y[0], at);
         root.z.store(&mut scratch.probes.z[0], at);
@@ -314,13 +315,14 @@ fn estimated<L: Lanes>(height: L, moved: L, leg: L, age: L) -> L {
 #[inline(always)]
 fn solve_kernel<L: Lanes>(plan: &LegPlan, block: &mut Block, scratch: &mut Scratch) {
     let legs = &plan.legs[..plan.legs.len().min(MAX_FEET)];
+    let fresh_row = Row::of_bits(core::mem::take(&mut block.fresh));
     for at in (0..BLOCK).step_by(L::N) {
         let turn = Quat::<L>::load(&block.rotation, at);
         let up = turn.rotate_inverse(Vec3::new(L::zero(), L::one(), L::zero()));
         let root_y = L::load(&block.position[1], at);
         let leg_length = L::load(&block.leg, at);
         let age = L::load(&block.age, at);
-        let fresh = L::splat(0.5).lt(L::load(&block.fresh, at));
+        let fresh = L::splat(0.5).lt(L::load(&fresh_row, at));
 
         // Neutral where there is no second leg.
         let none = Target {
@@ -359,7 +361,6 @@ fn solve_kernel<L: Lanes>(plan: &LegPlan, block: &mut Block, scratch: &mut Scrat
         let smooth = L::select(fresh, wanted, lerp(before, wanted, follow));
         smooth.store(&mut block.pelvis, at);
         root_y.store(&mut block.last_height, at);
-        L::zero().store(&mut block.fresh, at);
         L::zero().store(&mut block.age, at);
 
         // What a foot in contact cannot reach from there, the pelvis goes down for at once.
@@ -428,7 +429,7 @@ pub(crate) fn leave(
     if !on_ground {
         block.position[1] = height;
     }
-    (block.age, block.fresh) = (Row::ZERO, Row::ONE);
+    (block.age, block.fresh) = (Row::ZERO, u16::MAX);
 }
 
 per_isa! {

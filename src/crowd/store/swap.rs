@@ -139,7 +139,7 @@ impl Crowd {
                     continue;
                 }
                 block.leg.0[lane] = leg;
-                block.fresh.0[lane] = 1.0;
+                block.fresh |= 1 << lane;
                 block.age.0[lane] = 0.0;
                 if let Some(rows) = &mut block.mixed {
                     rows.put(lane, data);

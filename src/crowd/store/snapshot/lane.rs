@@ -29,8 +29,8 @@ pub(super) fn write(out: &mut Writer<'_>, (block, lane): (&Block, usize), joints
     let range = block.tokens[lane].as_ref().map_or((0, 0), |token| (token.first_line(), token.line_count()));
     out.u32(range.0);
     out.u32(range.1);
-    let [stale, fading, transiting, layered, _settled] = state.flags;
-    out.bits(&[stale, fading, transiting, layered, false]);
+    let [stale, fading, transiting, layered, _settled, fresh] = state.flags;
+    out.bits(&[stale, fading, transiting, layered, false, fresh]);
     let Pair { since, lag, span, second, cut, patient, both, fade, poorer } =
         if interpolate { state.pair } else { Pair::NEW };
     out.0.extend([since, lag, span, fade, poorer]);
@@ -207,7 +207,7 @@ pub(super) fn check(
         && of(&[block.pelvis, block.age], FAR)
         && of(&[block.last_height], FAR_IN_WORLD)
         && block.feet.iter().all(|foot| of(&foot.offset, FAR) && of(&foot.last, FAR_IN_WORLD));
-    let on_off = [block.fresh, block.feet[0].locked, block.feet[1].locked];
+    let on_off = [block.feet[0].locked, block.feet[1].locked];
     let sound = small
         && of(&block.position, FARTHEST_ROOT)
         && (norm - 1.0).abs() < 0.1

@@ -30,7 +30,7 @@ use words::{Hash, Reader, Writer};
 
 const MAGIC: &[u8; 8] = b"THRNGSNP";
 /// Of this layout of the bytes.
-pub const SNAPSHOT_VERSION: u32 = 3;
+pub const SNAPSHOT_VERSION: u32 = 4;
 const HEAD: usize = 40;
 /// More frames than any crowd has had: turns are counted on from them.
 const MOST_FRAMES: u64 = 1 << 62;
