@@ -328,7 +328,8 @@ impl Block {
             skin: self.skins[lane],
             token: None,
             rare: None,
-            flags: [self.stale, self.fading, self.transitions, self.layered, self.settled, self.fresh].map(bit),
+            flags: [self.stale, self.fading, self.transitions, self.layered, self.settled, self.fresh]
+                .map(bit),
             written: false,
             pair: self.pairs.get(lane),
             clips,

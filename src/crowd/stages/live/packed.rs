@@ -17,22 +17,14 @@ pub(super) fn bring_all_in<L: Lanes>(
     good: &mut Row,
     registers: &mut [[Row; 4]],
 ) {
+    let pass = Pass { streamed, reach, joints, at: 0 };
+    let off = match streamed.poses {
+        Native::Lines { now, next } => lines::<L>(map, now, next, pass, registers),
+        Native::Beside { now, next } => beside::<L>(map, now, next, pass, registers),
+    };
     let mut sound = Row::ZERO;
-    match streamed.poses {
-        Native::Lines { now, next } => {
-            for at in (0..BLOCK).step_by(L::N) {
-                let pass = Pass { streamed, reach, joints, at };
-                let off = lines::<L>(map, now, next, pass, registers);
-                soundly(off, &mut sound, at);
-            }
-        }
-        Native::Beside { now, next } => {
-            let pass = Pass { streamed, reach, joints, at: 0 };
-            let off = beside::<L>(map, now, next, pass, registers);
-            for at in (0..BLOCK).step_by(L::N) {
-                soundly(off[at / L::N], &mut sound, at);
-            }
-        }
+    for at in (0..BLOCK).step_by(L::N) {
+        soundly(off[at / L::N], &mut sound, at);
     }
     if !sound.same(&Row::ONE) {
         judge::<L>(map, streamed, &sound, joints, good);
@@ -52,28 +44,62 @@ fn lines<L: Lanes>(
     next: Option<&LineSources<'_>>,
     pass: Pass<'_>,
     registers: &mut [[Row; 4]],
-) -> L {
-    let at = pass.at;
-    let mut off = L::zero();
+) -> [L; MOST] {
+    let plain = pass.writes_all(map);
+    let mut off = [L::zero(); MOST];
     for (part, line) in map.packed.iter().enumerate() {
-        if let (Some(next), 0) = (next, at) {
+        if let Some(next) = next {
             next.prefetch(part, map.packed.len());
         }
         let lines = now.lines(2 * line.first as usize);
-        if L::N < BLOCK {
-            for k in 0..PACKED_JOINTS / 2 {
-                let c = L::quad(&lines, k, at);
-                off = unpack(line, 2 * k, [c[0], c[1]], pass, off, registers);
-                off = unpack(line, 2 * k + 1, [c[2], c[3]], pass, off, registers);
+        off = match (line.same, plain) {
+            (true, true) => eight::<L, _, true>(line, &[(); PACKED_JOINTS], &lines, pass, off, registers),
+            (true, false) => eight::<L, _, false>(line, &[(); PACKED_JOINTS], &lines, pass, off, registers),
+            (false, true) => eight::<L, _, true>(line, &line.matrices, &lines, pass, off, registers),
+            (false, false) => eight::<L, _, false>(line, &line.matrices, &lines, pass, off, registers),
+        };
+    }
+    off
+}
+
+/// The joints of a line.
+#[inline(always)]
+fn eight<L: Lanes, M: Change, const PLAIN: bool>(
+    line: &PackedLine,
+    matrices: &[M; PACKED_JOINTS],
+    lines: &[&[f32; BLOCK]; BLOCK],
+    pass: Pass<'_>,
+    mut off: [L; MOST],
+    registers: &mut [[Row; 4]],
+) -> [L; MOST] {
+    // All at once where there are as many registers.
+    let columns = if L::N == BLOCK { L::columns(lines, 0) } else { [L::zero(); BLOCK] };
+    for first in (0..BLOCK / L::N).step_by(together::<L>()) {
+        for quad in 0..PACKED_JOINTS / 2 {
+            let c = &columns[4 * quad..];
+            let mut native = [[c[0], c[1], c[2], c[3]]; 2];
+            for k in 0..together::<L>() {
+                if L::N < BLOCK {
+                    native[k] = L::quad(lines, quad, (first + k) * L::N);
+                }
             }
-            continue;
-        }
-        let c = L::columns(&lines, at);
-        for k in 0..PACKED_JOINTS {
-            off = unpack(line, k, [c[2 * k], c[2 * k + 1]], pass, off, registers);
+            let [[a, b, d, e], [f, g, h, i]] = native;
+            for (joint, native) in [(2 * quad, [[a, b], [f, g]]), (2 * quad + 1, [[d, e], [h, i]])] {
+                if !idle(&line.inputs[joint], pass.joints) {
+                    let register = line.inputs[joint].register;
+                    let matrix = &matrices[joint];
+                    off = bring_in::<L, M, PLAIN>(matrix, native, first, register, pass, off, registers);
+                }
+            }
         }
     }
     off
+}
+
+/// Parts of a block that share what is read of a matrix: two of eight lanes; of four there are not registers enough for two.
+#[inline(always)]
+fn together<L: Lanes>() -> usize {
+    if L::N == 8 { 2 } else { 1 }
 }
 
 /// The same of poses side by side, for all lanes.
@@ -115,36 +141,48 @@ fn several<L: Lanes, M: Change, const PLAIN: bool>(
         let joint = single.joint as usize;
         ask(ahead, joint);
         let rows = &twos[joint];
-        // Two parts of eight lanes share what is read of the matrix; of four there are not registers enough for two.
-        let together = if L::N == 8 { 2 } else { 1 };
-        for first in (0..BLOCK / L::N).step_by(together) {
+        for first in (0..BLOCK / L::N).step_by(together::<L>()) {
             let mut native = [[L::zero(); 2]; 2];
-            for k in 0..together {
+            for k in 0..together::<L>() {
                 native[k] = L::split_2(rows, (first + k) * L::N);
             }
-            let (changed, squares) = parts(&single.matrix, native, together);
-            let mut units = [L::zero(); 2];
-            for k in 0..together {
-                units[k] = unit(squares[k]);
-            }
-            if together == 2 {
-                units = L::abreast(units);
-            }
-            for k in 0..together {
-                off[first] = add_off(off[first], units[k]);
-            }
-            // One sum for both: where a lane of one part is off, its partner of the other is judged as well.
-            off[first + together - 1] = off[first];
-            for k in 0..together {
-                let pass = Pass { at: (first + k) * L::N, ..pass };
-                write::<L, PLAIN>(
-                    changed[k].scale(units[k].flip(changed[k].w)),
-                    registers,
-                    single.input.register as usize,
-                    pass,
-                );
-            }
+            let register = single.input.register;
+            off = bring_in::<L, M, PLAIN>(&single.matrix, native, first, register, pass, off, registers);
         }
+    }
+    off
+}
+
+/// One joint of as many parts of a block as are done [`together`], from `first` on: all are made unit, to 1e-5 where they are
+/// off by [`LOOSE`].
+#[inline(always)]
+fn bring_in<L: Lanes, M: Change, const PLAIN: bool>(
+    matrix: &M,
+    native: [[L; 2]; 2],
+    first: usize,
+    register: u32,
+    pass: Pass<'_>,
+    mut off: [L; MOST],
+    registers: &mut [[Row; 4]],
+) -> [L; MOST] {
+    let together = together::<L>();
+    let (changed, squares) = parts(matrix, native, together);
+    let mut units = [L::zero(); 2];
+    for k in 0..together {
+        units[k] = unit(squares[k]);
+    }
+    if together == 2 {
+        units = L::abreast(units);
+    }
+    for k in 0..together {
+        off[first] = add_off(off[first], units[k]);
+    }
+    // One sum for both: where a lane of one part is off, its partner of the other is judged as well.
+    off[first + together - 1] = off[first];
+    for k in 0..together {
+        let pass = Pass { at: (first + k) * L::N, ..pass };
+        let q = changed[k].scale(units[k].flip(changed[k].w));
+        write::<L, PLAIN>(q, registers, register as usize, pass);
     }
     off
 }
@@ -257,26 +295,6 @@ fn add_off<L: Lanes>(off: L, unit: L) -> L {
 /// A little less than that is where a square is off by [`LOOSE`]: whoever is not called sound here is judged one rotation at
 /// a time, and nobody may be sound here who would be refused there. So a verdict depends on no neighbour.
 const OFF: f32 = 0.49 * LOOSE * INTEGER;
-
-/// One input: all are made unit, to 1e-5 where they are off by [`LOOSE`].
-#[inline(always)]
-fn unpack<L: Lanes>(
-    line: &PackedLine,
-    k: usize,
-    [low, high]: [L; 2],
-    pass: Pass<'_>,
-    off: L,
-    registers: &mut [[Row; 4]],
-) -> L {
-    let input = &line.inputs[k];
-    if idle(input, pass.joints) {
-        return off;
-    }
-    let (q, square) = integers(line, k, low, high);
-    let unit = unit(square);
-    write::<L, false>(q.scale(unit.flip(q.w)), registers, input.register as usize, pass);
-    add_off(off, unit)
-}
 
 /// What makes a rotation of this square one of unit length: 1 / sqrt(square) near 1.
 #[inline(always)]

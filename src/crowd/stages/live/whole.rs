@@ -4,7 +4,7 @@ use super::native::ask;
 use super::{LOOSE, MOST, Native, Pass, Reach, Streamed, idle, write};
 use crate::lanes::{BLOCK, Lanes, LineSources, Quat, Row};
 use crate::retarget::LiveMap;
-use crate::retarget::live::{Basis, InputLine, LINE_JOINTS, Single, Singles};
+use crate::retarget::live::{Basis, Input, LINE_JOINTS, Single, Singles};
 
 /// What a squared length may be off 1 and count as 1, over all rotations of a lane, as the root of the sum of squares: some
 /// roundings each.
@@ -20,22 +20,14 @@ pub(super) fn bring_all_in<L: Lanes>(
     good: &mut Row,
     registers: &mut [[Row; 4]],
 ) {
+    let pass = Pass { streamed, reach, joints, at: 0 };
+    let off = match streamed.poses {
+        Native::Lines { now, next } => lines::<L>(map, now, next, pass, registers),
+        Native::Beside { now, next } => beside::<L>(map, now, next, pass, registers),
+    };
     let mut exact = Row::ZERO;
-    match streamed.poses {
-        Native::Lines { now, next } => {
-            for at in (0..BLOCK).step_by(L::N) {
-                let pass = Pass { streamed, reach, joints, at };
-                let off = lines::<L>(map, now, next, pass, registers);
-                exactly(off, &mut exact, at);
-            }
-        }
-        Native::Beside { now, next } => {
-            let pass = Pass { streamed, reach, joints, at: 0 };
-            let off = beside::<L>(map, now, next, pass, registers);
-            for at in (0..BLOCK).step_by(L::N) {
-                exactly(off[at / L::N], &mut exact, at);
-            }
-        }
+    for at in (0..BLOCK).step_by(L::N) {
+        exactly(off[at / L::N], &mut exact, at);
     }
     if !exact.same(&Row::ONE) {
         tidy::<L>(map, streamed, &exact, joints, good, registers);
@@ -56,30 +48,64 @@ fn lines<L: Lanes>(
     next: Option<&LineSources<'_>>,
     pass: Pass<'_>,
     registers: &mut [[Row; 4]],
-) -> L {
-    let at = pass.at;
-    let mut off = L::zero();
+) -> [L; MOST] {
+    let plain = pass.writes_all(map);
+    let mut off = [L::zero(); MOST];
     for (part, line) in map.lines.iter().enumerate() {
-        if let (Some(next), 0) = (next, at) {
+        if let Some(next) = next {
             next.prefetch(part, map.lines.len());
         }
-        let lines = now.lines(4 * line.first as usize);
-        if L::N < BLOCK {
-            // Few registers: joint by joint.
-            for k in 0..LINE_JOINTS {
-                if !idle(&line.inputs[k], pass.joints) {
-                    let [x, y, z, w] = L::quad(&lines, k, at);
-                    off = bring_in(line, k, Quat::new(x, y, z, w), pass, off, registers);
-                }
-            }
+        let (inputs, lines) = (&line.inputs, now.lines(4 * line.first as usize));
+        off = match &line.basis {
+            Basis::Same => four(inputs, &[(); LINE_JOINTS], &lines, plain, pass, off, registers),
+            Basis::Turn(matrices) => four(inputs, matrices, &lines, plain, pass, off, registers),
+            Basis::General(matrices) => four(inputs, matrices, &lines, plain, pass, off, registers),
+        };
+    }
+    off
+}
+
+/// The joints of a line.
+#[inline(always)]
+fn four<L: Lanes, M: Change>(
+    inputs: &[Input; LINE_JOINTS],
+    matrices: &[M; LINE_JOINTS],
+    lines: &[&[f32; BLOCK]; BLOCK],
+    plain: bool,
+    pass: Pass<'_>,
+    mut off: [L; MOST],
+    registers: &mut [[Row; 4]],
+) -> [L; MOST] {
+    // All at once where there are as many registers.
+    let columns = if L::N == BLOCK { L::columns(lines, 0) } else { [L::zero(); BLOCK] };
+    for k in 0..LINE_JOINTS {
+        let (input, matrix) = (&inputs[k], &matrices[k]);
+        if idle(input, pass.joints) {
             continue;
         }
-        let c = L::columns(&lines, at);
-        for k in 0..LINE_JOINTS {
-            if !idle(&line.inputs[k], pass.joints) {
-                let native = Quat::new(c[4 * k], c[4 * k + 1], c[4 * k + 2], c[4 * k + 3]);
-                off = bring_in(line, k, native, pass, off, registers);
-            }
+        if plain && L::N == 8 {
+            let [x, y, z, w] = L::quad(lines, k, 0);
+            let [other_x, other_y, other_z, other_w] = L::quad(lines, k, L::N);
+            let native = [Quat::new(x, y, z, w), Quat::new(other_x, other_y, other_z, other_w)];
+            [off[0], off[1]] =
+                both(matrix, native, [off[0], off[1]], &mut registers[input.register as usize]);
+            continue;
+        }
+        for at in (0..BLOCK).step_by(L::N) {
+            let c = &columns;
+            let [x, y, z, w] = match L::N {
+                BLOCK => [c[4 * k], c[4 * k + 1], c[4 * k + 2], c[4 * k + 3]],
+                _ => L::quad(lines, k, at),
+            };
+            let pass = Pass { at, ..pass };
+            off[at / L::N] = bring_in::<L, M, false>(
+                matrix,
+                Quat::new(x, y, z, w),
+                input.register,
+                pass,
+                off[at / L::N],
+                registers,
+            );
         }
     }
     off
@@ -125,73 +151,93 @@ fn several<L: Lanes, M: Change, const PLAIN: bool>(
         let joint = single.joint as usize;
         ask(ahead, joint);
         let rows = &fours[joint];
+        let register = single.input.register;
+        if PLAIN && L::N == 8 {
+            let [x, y, z, w] = L::split_4(rows, 0);
+            let [other_x, other_y, other_z, other_w] = L::split_4(rows, L::N);
+            let native = [Quat::new(x, y, z, w), Quat::new(other_x, other_y, other_z, other_w)];
+            [off[0], off[1]] =
+                both(&single.matrix, native, [off[0], off[1]], &mut registers[register as usize]);
+            continue;
+        }
         for at in (0..BLOCK).step_by(L::N) {
             let [x, y, z, w] = L::split_4(rows, at);
-            let q = single.matrix.change(Quat::new(x, y, z, w));
+            let native = Quat::new(x, y, z, w);
             let pass = Pass { at, ..pass };
-            off[at / L::N] = keep::<L, PLAIN>(q, single.input.register, pass, off[at / L::N], registers);
+            off[at / L::N] =
+                bring_in::<L, M, PLAIN>(&single.matrix, native, register, pass, off[at / L::N], registers);
         }
     }
     off
 }
 
-/// A change of basis.
+/// Two parts of eight lanes, component by component, so that they share what is read of a matrix and what is done is stored
+/// before the next begins: eight rows of natives, two signs and two sums are all that sixteen registers have to hold.
+#[inline(always)]
+fn both<L: Lanes, M: Change>(matrix: &M, native: [Quat<L>; 2], mut off: [L; 2], to: &mut [Row; 4]) -> [L; 2] {
+    let mut sign = [L::zero(); 2];
+    let mut own = [-L::one(); 2];
+    for c in [3, 0, 1, 2] {
+        let value = L::abreast([matrix.row(c, native[0]), matrix.row(c, native[1])]);
+        for k in 0..2 {
+            own[k] = value[k].mul_add(value[k], own[k]);
+            if c == 3 {
+                sign[k] = value[k];
+            }
+            let value = if c == 3 { value[k].abs() } else { value[k].flip(sign[k]) };
+            value.store(&mut to[c], k * L::N);
+        }
+        own = L::abreast(own);
+    }
+    for k in 0..2 {
+        off[k] = own[k].mul_add(own[k], off[k]);
+    }
+    off
+}
+
+/// A change of basis: the rows of its matrix.
 trait Change {
-    fn change<L: Lanes>(&self, native: Quat<L>) -> Quat<L>;
+    fn row<L: Lanes>(&self, row: usize, native: Quat<L>) -> L;
 }
 
 impl Change for () {
     #[inline(always)]
-    fn change<L: Lanes>(&self, native: Quat<L>) -> Quat<L> {
-        native
+    fn row<L: Lanes>(&self, row: usize, Quat { x, y, z, w }: Quat<L>) -> L {
+        [x, y, z, w][row]
     }
 }
 
 impl Change for [[f32; 3]; 3] {
     #[inline(always)]
-    fn change<L: Lanes>(&self, native: Quat<L>) -> Quat<L> {
-        turned(self, native)
+    fn row<L: Lanes>(&self, row: usize, native: Quat<L>) -> L {
+        if row == 3 { native.w } else { dot3(&self[row], native) }
     }
 }
 
 impl Change for [[f32; 4]; 4] {
     #[inline(always)]
-    fn change<L: Lanes>(&self, native: Quat<L>) -> Quat<L> {
-        mapped(self, native)
+    fn row<L: Lanes>(&self, row: usize, native: Quat<L>) -> L {
+        dot4(&self[row], native)
     }
 }
 
 /// Writes the local delta of one joint, on the side of the reference pose; adds the square of what its own square is off 1
 /// to `off`.
 #[inline(always)]
-fn bring_in<L: Lanes>(
-    line: &InputLine,
-    k: usize,
+fn bring_in<L: Lanes, M: Change, const PLAIN: bool>(
+    matrix: &M,
     native: Quat<L>,
-    pass: Pass<'_>,
-    off: L,
-    registers: &mut [[Row; 4]],
-) -> L {
-    let q = match &line.basis {
-        Basis::Same => native,
-        Basis::Turn(m) => turned(&m[k], native),
-        Basis::General(m) => mapped(&m[k], native),
-    };
-    keep::<L, false>(q, line.inputs[k].register, pass, off, registers)
-}
-
-/// Stores a local delta; see [`bring_in`].
-#[inline(always)]
-fn keep<L: Lanes, const PLAIN: bool>(
-    q: Quat<L>,
     register: u32,
     pass: Pass<'_>,
     off: L,
     registers: &mut [[Row; 4]],
 ) -> L {
-    let own = q.w.mul_add(q.w, L::zero() - L::one());
-    let own = q.x.mul_add(q.x, q.y.mul_add(q.y, q.z.mul_add(q.z, own)));
-    let q = Quat::new(q.x.flip(q.w), q.y.flip(q.w), q.z.flip(q.w), q.w.abs());
+    // In the order of `both`, so that all instruction sets say the same.
+    let w = matrix.row(3, native);
+    let [x, y, z] = [matrix.row(0, native), matrix.row(1, native), matrix.row(2, native)];
+    let own = w.mul_add(w, -L::one());
+    let own = z.mul_add(z, y.mul_add(y, x.mul_add(x, own)));
+    let q = Quat::new(x.flip(w), y.flip(w), z.flip(w), w.abs());
     write::<L, PLAIN>(q, registers, register as usize, pass);
     own.mul_add(own, off)
 }
@@ -227,16 +273,6 @@ fn tidy<L: Lanes>(
             Quat::select(fine, q, harmless).store(rows, at);
         }
     }
-}
-
-#[inline(always)]
-fn turned<L: Lanes>(m: &[[f32; 3]; 3], q: Quat<L>) -> Quat<L> {
-    Quat::new(dot3(&m[0], q), dot3(&m[1], q), dot3(&m[2], q), q.w)
-}
-
-#[inline(always)]
-fn mapped<L: Lanes>(m: &[[f32; 4]; 4], q: Quat<L>) -> Quat<L> {
-    Quat::new(dot4(&m[0], q), dot4(&m[1], q), dot4(&m[2], q), dot4(&m[3], q))
 }
 
 /// One after the other: what waits for itself is done while other rows are.
