@@ -175,7 +175,7 @@ fn tiers(tiers: &[Tier]) -> impl std::fmt::Display + use<> {
 fn print(report: &StressReport) {
     output::say(&report.machine);
     output::say(format!(
-        "{} characters, {} rigs, {} clips, {}, {:.1} s; lanes {:.0} % full, {:.0} % of blocks uniform\n",
+        "{} characters, {} rigs, {} clips, {}, {:.1} s; lanes {:.0} % full, {:.0} % of blocks uniform",
         grouped(report.characters),
         report.rigs,
         report.library_clips,
@@ -184,13 +184,14 @@ fn print(report: &StressReport) {
         100.0 * report.occupancy,
         report.uniform_block_percent,
     ));
+    output::block("");
     let mut stages = table(&["stage", "ns/character"]);
     for stage in &report.stages {
         stages.add_row([stage.name.to_owned(), format!("{:.1}", stage.ns_per_character)]);
     }
     stages.add_row(["frame".to_owned(), format!("{:.1}", 1000.0 * report.us_per_character)]);
     align_right(&mut stages, 1..2);
-    output::say(stages);
+    output::block(stages);
     output::say(
         "stages: the fastest after the walk, while no clips change; frame: the median of the walk, in which they do",
     );
@@ -200,19 +201,20 @@ fn print(report: &StressReport) {
         frame.add_row([name.to_owned(), format!("{:.2}", us / 1000.0)]);
     }
     align_right(&mut frame, 1..2);
-    output::say(format!("\n{frame}\n"));
+    output::block(format!("\n{frame}\n"));
     if report.tiers.len() > 1 {
-        output::say(format!("{}\n", tiers(&report.tiers)));
+        output::block(format!("{}\n", tiers(&report.tiers)));
     }
     let host = report.host;
     output::say(format!(
-        "{} transitions, {} cross-fades ({:.1} us to start one), {} events, {} lost\n",
+        "{} transitions, {} cross-fades ({:.1} us to start one), {} events, {} lost",
         grouped(host.changes.transitions),
         grouped(host.changes.cross_fades),
         host.us_per_change,
         grouped(host.events),
         host.events_lost,
     ));
+    output::block("");
     let Some(quality) = &report.quality else {
         output::say(format!(
             "feet not judged: {}",
@@ -235,7 +237,7 @@ fn print(report: &StressReport) {
         feet.add_row([name, &value, limit]);
     }
     align_right(&mut feet, 1..3);
-    output::say(feet);
+    output::block(feet);
     output::say(format!(
         "{} characters judged, {} stances",
         report.judged_characters,
