@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use throng::import::bvh::{BvhOptions, BvhPositions};
 use throng::import::gltf::ImportOptions;
-use throng::import::{Beside, ImportError, LoadOptions};
+use throng::import::{Beside, ImportError, LoadOptions, Refusal};
 
 use crate::output::Failure;
 
@@ -19,7 +19,17 @@ pub fn beside(overrides: Option<&Path>) -> Result<Beside, Failure> {
 
 /// What an importer has against a file, which need not be the one that was asked for.
 pub fn refused(error: ImportError) -> Failure {
-    Failure::input(&error.file, words(error.kind))
+    unreadable(&error.file, &error.kind)
+}
+
+/// What is wrong with a file, and what to do about one that is none.
+pub fn unreadable(path: &Path, refusal: &Refusal) -> Failure {
+    let failure = Failure::input(path, words(refusal));
+    match refusal {
+        Refusal::NotAFile { what: "a folder" } => failure.hinted("name a file in it"),
+        Refusal::NotAFile { .. } => failure.hinted("save what comes out of it to a file, and name that"),
+        _ => failure,
+    }
 }
 
 /// The library's words with options of the command line for its own.

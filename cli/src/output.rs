@@ -34,7 +34,8 @@ Exit codes:
   1  a check failed (the report says which), or a source could not be used that costs only itself
      (retarget, check, pack --keep-going)
   2  wrong usage
-  3  an input is not there, could not be read, or has nothing in it that can be used
+  3  an input is not there, is no regular file (a pipe, as /dev/stdin mostly is, a device, a socket),
+     could not be read, or has nothing in it that can be used
   4  an output could not be written
   5  the engine refused what it was given (a fault of the program)
 130  interrupted (Ctrl-C); retarget and check tell of what is done
@@ -239,7 +240,7 @@ pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind, option: 
         }
         // A glTF document names its buffers and textures, which lie beside or below it.
         let below = input.parent().and_then(|folder| target.strip_prefix(folder).ok());
-        if let (Some(below), Ok(document)) = (below, fs::read(&input)) {
+        if let (Some(below), Ok(document)) = (below, throng::import::read_file(&input)) {
             let name = below.to_string_lossy().replace('\\', "/");
             let encoded = name.replace(' ', "%20");
             if [name, encoded].iter().any(|name| contains(&document, name.as_bytes())) {
@@ -247,12 +248,12 @@ pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind, option: 
             }
         }
     }
-    let starts = fs::File::open(&target).and_then(|mut file| {
+    let starts = throng::import::open_file(&target).map(|mut file| {
         let mut first = [0; 8];
         std::io::Read::read_exact(&mut file, &mut first).map(|()| first)
     });
     let FileKind(magic, word, _) = kind;
-    if !matches!(starts, Ok(first) if first == magic)
+    if !matches!(starts, Ok(Ok(first)) if first == magic)
         && fs::metadata(&target).is_ok_and(|data| data.len() > 0)
     {
         return refused(&format!("exists and is no {word}"));

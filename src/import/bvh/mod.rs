@@ -22,7 +22,6 @@ mod reader;
 mod rest;
 mod tokens;
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -143,7 +142,7 @@ pub(super) fn read_file(
     options: &BvhOptions,
     overrides: Option<&RigOverrides>,
 ) -> Result<Imported, Refusal> {
-    let file = File::open(path)?;
+    let file = super::open_file(path)?;
     let bytes = file.metadata().ok().map(|data| usize::try_from(data.len()).unwrap_or(usize::MAX));
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     read_sized(BufReader::with_capacity(1 << 16, file), bytes, name, options, overrides)
