@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use throng::import::bvh::{BvhOptions, BvhPositions};
+use throng::import::bvh::{BvhOptions, BvhPositions, FRAME_TIMES};
 use throng::import::gltf::ImportOptions;
 use throng::import::{Beside, ImportError, LoadOptions, Refusal};
 
@@ -106,7 +106,7 @@ fn metres(text: &str) -> Result<f32, String> {
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(value) if (0.01..=1e4).contains(&value) => Ok(value),
-        _ => Err(format!("`{text}` is not a rate from 0.01 to 10000 frames per second, such as 120")),
+        Ok(value) if FRAME_TIMES.contains(&value.recip()) => Ok(value),
+        _ => Err(format!("`{text}` is not a rate from 0.1 to 100000 frames per second, such as 120")),
     }
 }
