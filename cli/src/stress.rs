@@ -4,7 +4,7 @@ use serde::Serialize;
 use throng::crowd::CrowdConfig;
 use throng::lanes::{Isa, Mode, Simd};
 use throng::stress::{
-    self, Quality, RunOptions, Scene, SceneOptions, StressError, StressReport, Tier, UserFiles,
+    self, Progress, Quality, RunOptions, Scene, SceneOptions, StressError, StressReport, Tier, UserFiles,
 };
 
 use crate::args::StressArgs;
@@ -54,10 +54,16 @@ pub fn run(options: &StressArgs, json: bool) -> Result<(), Failure> {
         judged: options.judged,
         ..RunOptions::default()
     };
-    let bar = progress::bar(0, "walking");
-    let mut tell = |done: usize, all: usize| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
+    let mut part = "warming up";
+    let bar = progress::bar(1, part);
+    let mut tell = |now: Progress| {
+        if part != now.part {
+            part = now.part;
+            bar.reset();
+            bar.set_message(part);
+        }
+        bar.set_length(now.all as u64);
+        bar.set_position(now.done as u64);
     };
     let report = stress::run(&mut scene, &run, &mut tell).map_err(refused)?;
     bar.finish_and_clear();
@@ -189,11 +195,21 @@ fn print(report: &StressReport) {
     for stage in &report.stages {
         stages.add_row([stage.name.to_owned(), format!("{:.1}", stage.ns_per_character)]);
     }
+    let together: f64 = report.stages.iter().map(|stage| stage.ns_per_character).sum();
+    stages.add_row(["together".to_owned(), format!("{together:.1}")]);
     stages.add_row(["frame".to_owned(), format!("{:.1}", 1000.0 * report.us_per_character)]);
+    let host = report.host;
+    let changes = host.changes.transitions + host.changes.cross_fades;
+    if changes > 0 {
+        let frames = 60.0 * report.seconds;
+        let per_frame = 1000.0 * host.us_per_change * changes as f64 / frames / report.characters as f64;
+        stages.add_row(["beside: transition_to".to_owned(), format!("{per_frame:.1}")]);
+    }
     align_right(&mut stages, 1..2);
     output::block(stages);
     output::say(
-        "stages: the fastest after the walk, while no clips change; frame: the median of the walk, in which they do",
+        "stages: medians after the walk; frame: the median of the walk; clips change in both. A machine that changes its speed \
+         in between sets them apart. Beside the frame: calls of the host's that start transitions",
     );
     let mut frame = table(&["frame", "ms"]);
     let times = report.frame_us;
@@ -205,7 +221,6 @@ fn print(report: &StressReport) {
     if report.tiers.len() > 1 {
         output::block(format!("{}\n", tiers(&report.tiers)));
     }
-    let host = report.host;
     output::say(format!(
         "{} transitions, {} cross-fades ({:.1} us to start one), {} events, {} lost",
         grouped(host.changes.transitions),
