@@ -102,7 +102,7 @@ pub struct Tier {
 pub struct StageTime {
     /// As [`crate::crowd::Stage::name`].
     pub name: &'static str,
-    /// Of the median rounds; never below zero ([`stage_costs`]).
+    /// Of the median round; never below zero.
     pub ns_per_character: f64,
 }
 

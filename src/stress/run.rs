@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::StressError;
 use super::direct::Changes;
 use super::quality::Harness;
-use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, stage_costs};
+use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport};
 use super::scene::Scene;
 use super::tiered;
 use crate::crowd::{Executor, Serial, Stage, Tier};
@@ -158,8 +158,8 @@ fn run_with(
     })
 }
 
-/// What each stage adds: the median of the rounds, in which all take their turn, as the frame of the run is a median. Clips
-/// go on changing, so that as many characters are in transition.
+/// What each stage adds to the one before it in the same round: the median of the rounds, in which all take their turn, as the
+/// frame of the run is a median. Clips go on changing, so that as many characters are in transition.
 fn stages(
     scene: &mut Scene,
     rounds: usize,
@@ -186,13 +186,14 @@ fn stages(
         return Ok(Vec::new());
     }
     Progress::tell("stages", all, all, progress);
-    let median = |mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    };
     let characters = scene.crowd.len().max(1) as f64;
-    let mut costs: Vec<f64> = times.into_iter().map(|times| median(times) / characters).collect();
-    stage_costs(&mut costs);
+    let costs = (0..times.len()).map(|stage| {
+        // Within a round the machine has one speed.
+        let before = |round: usize| if stage == 0 { 0.0 } else { times[stage - 1][round] };
+        let mut added: Vec<f64> = (0..rounds).map(|round| times[stage][round] - before(round)).collect();
+        added.sort_by(f64::total_cmp);
+        added[rounds / 2].max(0.0) / characters
+    });
     let cost = |(stage, ns_per_character): (Stage, f64)| StageTime { name: stage.name(), ns_per_character };
     Ok(Stage::ALL.into_iter().zip(costs).map(cost).collect())
 }
