@@ -236,9 +236,21 @@ fn a_frame_time_that_is_zero_negative_missing_or_no_number_is_an_error_unless_th
         ("Frame Time: -0.1", 9, Some(-0.1)),
         ("", 10, None),
         ("Frame Time: inf", 9, Some(f64::INFINITY)),
+        ("Frame Time: 1e-300", 9, Some(1e-300)),
+        ("Frame Time: 1e-30", 9, Some(1e-30)),
+        ("Frame Time: 0.0000099", 9, Some(0.0000099)),
+        ("Frame Time: 10.01", 9, Some(10.01)),
+        ("Frame Time: 1e30", 9, Some(1e30)),
+        ("Frame Time: 1e300", 9, Some(1e300)),
     ] {
         let text = text(time);
         let (at, _, problem) = refuse(&text);
+        if let Some(value) = value {
+            assert!(
+                problem.to_string().contains(&format!(" {value:?} seconds, but must be from 1e-5 to 10.0")),
+                "{problem}"
+            );
+        }
         assert_eq!((at, problem), (line, BvhProblem::FrameTime { value }), "{time}");
         // Seconds, not a rate: three frames last 0.05 s.
         let imported = load_with(&text, &given);
@@ -248,9 +260,15 @@ fn a_frame_time_that_is_zero_negative_missing_or_no_number_is_an_error_unless_th
     }
     let (line, _, problem) = refuse(&text("Frame Time: soon"));
     assert!(line == 9 && matches!(problem, BvhProblem::NotANumber { .. }), "{problem}");
-    for nonsense in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+    for nonsense in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-30, 1e30] {
         let options = BvhOptions { frame_time: Some(nonsense), ..BvhOptions::default() };
-        assert!(bvh::load_bytes(text("Frame Time: 1").as_bytes(), &options).is_err(), "{nonsense}");
+        let refused = bvh::load_bytes(text("Frame Time: 1").as_bytes(), &options).expect_err("nonsense");
+        // What was given is to blame, not what the file says.
+        assert!(refused.to_string().contains(&format!("{nonsense:?} seconds")), "{refused}");
+    }
+    for (time, seconds) in [("Frame Time: 0.00001", 1e-5), ("Frame Time: 10", 10.0)] {
+        let imported = load(&text(time));
+        assert!((f64::from(imported.clips[0].duration) / seconds - 2.0).abs() < 1e-6, "{time}");
     }
 }
 
@@ -286,7 +304,7 @@ fn a_single_pose_needs_no_time_and_a_skeleton_no_pose() {
             "HIERARCHY ROOT a {{ OFFSET 0 5 0 CHANNELS 1 Xrotation }} MOTION Frames: {frames}\n{time}\n{row}"
         )
     };
-    for time in ["Frame Time: 0", "", "Frame Time: 0.1"] {
+    for time in ["Frame Time: 0", "", "Frame Time: 0.1", "Frame Time: 1e-300", "Frame Time: 1e30"] {
         let imported = load(&pose(1, time, "45"));
         assert_eq!((imported.clips.len(), imported.clips[0].duration), (1, 0.0), "{time}");
         let imported = load(&pose(0, time, ""));

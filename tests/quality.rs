@@ -9,7 +9,7 @@ use throng::lanes::{BLOCK, Simd};
 use throng::retarget::{BindSource, bind};
 use throng::rig::{Rig, Side};
 use throng::stress::{
-    Harness, Histogram, Quality, RunOptions, Scene, SceneOptions, Terrain, TerrainKind, Zone, run,
+    Harness, Histogram, Progress, Quality, RunOptions, Scene, SceneOptions, Terrain, TerrainKind, Zone, run,
     stage_costs,
 };
 
@@ -18,7 +18,7 @@ const DT: f32 = 1.0 / 60.0;
 fn judge(kind: ClipKind, characters: usize, seconds: f64) -> Quality {
     let mut scene = Scene::build(&SceneOptions::gait(kind, characters)).unwrap();
     let options = RunOptions { seconds, stage_rounds: 0, ..RunOptions::default() };
-    let report = run(&mut scene, &options, &mut |_, _| {}).unwrap();
+    let report = run(&mut scene, &options, &mut |_| {}).unwrap();
     println!("{} {:?}", kind.name(), report.quality);
     assert!(report.judged_characters * 2 >= characters);
     report.quality.unwrap()
@@ -110,7 +110,7 @@ fn a_clip_without_contacts_is_not_judged_and_the_reason_is_said() {
     let handle = crowd.spawn(id, 0, WorldTransform::IDENTITY, &[Play::new(clip)]).unwrap();
     let mut scene = Scene::from_crowd(crowd, TerrainKind::Flat, vec![handle], vec![handle]).unwrap();
     let options = RunOptions { seconds: 0.2, stage_rounds: 1, ..RunOptions::default() };
-    let report = run(&mut scene, &options, &mut |_, _| {}).unwrap();
+    let report = run(&mut scene, &options, &mut |_| {}).unwrap();
     let json = serde_json::to_value(&report).unwrap();
     assert!(json["quality"].is_null());
     assert_eq!(json["quality_reason"], "no_authored_contacts");
@@ -119,6 +119,43 @@ fn a_clip_without_contacts_is_not_judged_and_the_reason_is_said() {
     }
     for field in ["p50", "p99", "max"] {
         assert!(json["frame_us"][field].as_f64().unwrap() > 0.0);
+    }
+}
+
+/// What is started between frames is paid for in them: rows without it would fall short of the frame.
+#[test]
+fn stages_are_measured_while_clips_go_on_changing() {
+    let options = SceneOptions { characters: 600, rigs: 4, library: 16, ..SceneOptions::default() };
+    let changes = |stage_rounds: usize| {
+        let mut scene = Scene::build(&options).unwrap();
+        let options = RunOptions { seconds: 0.1, judged: 0, stage_rounds, ..RunOptions::default() };
+        let report = run(&mut scene, &options, &mut |_| {}).unwrap();
+        assert_eq!(report.stages.len(), if stage_rounds > 0 { Stage::ALL.len() } else { 0 });
+        scene.changes().transitions
+    };
+    let (without, with) = (changes(0), changes(3));
+    assert!(
+        without > 0 && with > without,
+        "{without} changes in the run alone, {with} with three rounds of stages"
+    );
+}
+
+#[test]
+fn a_run_tells_of_each_of_its_parts_from_the_beginning_to_the_end() {
+    let options = SceneOptions { characters: 64, rigs: 2, library: 8, ..SceneOptions::default() };
+    let mut scene = Scene::build(&options).unwrap();
+    scene.share_tiers().unwrap();
+    let options = RunOptions { seconds: 0.1, judged: 0, stage_rounds: 2, ..RunOptions::default() };
+    let mut told: Vec<Progress> = Vec::new();
+    run(&mut scene, &options, &mut |now| told.push(now)).unwrap();
+    let mut parts: Vec<&str> = told.iter().map(|now| now.part).collect();
+    parts.dedup();
+    assert_eq!(parts, ["warming up", "walking", "stages", "tiers"]);
+    for part in parts {
+        let steps: Vec<Progress> = told.iter().copied().filter(|now| now.part == part).collect();
+        let all = steps[0].all;
+        assert!(steps.iter().enumerate().all(|(at, now)| (now.done, now.all) == (at, all)), "{steps:?}");
+        assert_eq!(steps.len(), all + 1, "{part}");
     }
 }
 

@@ -156,3 +156,14 @@ fn the_reader_of_imports_reads_them() {
     assert_eq!(used_modules(&code(text)), ["rig", "clip", "lanes", "crowd", "error"]);
     assert!(has_word("x = unsafe {", "unsafe") && !has_word("unsafe_code not_unsafe", "unsafe"));
 }
+
+/// What is opened in any other way may be a pipe that nobody writes to, or a device without an end.
+#[test]
+fn files_are_opened_by_the_importers_one_function() {
+    for (path, text) in sources("src").into_iter().chain(sources("cli/src")) {
+        let own = path.ends_with("import/regular.rs");
+        for way in ["File::open(", "fs::read("] {
+            assert!(own || !code(&text).contains(way), "{}: {way}", path.display());
+        }
+    }
+}

@@ -33,7 +33,7 @@ pub fn run(args: &BenchArgs, json: bool) -> Result<(), Failure> {
     if json {
         output::print_json(&report);
     } else {
-        output::say(text(&report));
+        output::block(text(&report));
     }
     if report.valid {
         Ok(())

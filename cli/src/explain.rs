@@ -80,9 +80,8 @@ pub fn show(
         None => None,
         Some(name) => Some(imported.clips.iter().find(|clip| clip.name == name).ok_or_else(|| {
             let known: Vec<&str> = imported.clips.iter().map(|clip| clip.name.as_str()).collect();
-            let known = output::printable(&known.join(", "));
             Failure::usage(
-                format!("no clip is called {name:?}; there are: {known}"),
+                format!("no clip is called {name:?}; there are: {}", known.join(", ")),
                 "name one of them with --clip",
             )
         })?),
@@ -127,7 +126,7 @@ pub fn show(
     }
     let mut layers = table(&["joint", "layer", "translation m", "rotation, degrees"]);
     for own in &joints {
-        let mut name = output::printable(&own.joint);
+        let mut name = own.joint.clone();
         if let Some(role) = &own.role {
             name = format!("{name} ({role})");
         }
@@ -139,11 +138,11 @@ pub fn show(
         }
         for (skin, matrix) in &own.skin {
             let [translation, rotation] = Place::of(Mat4::from_cols_array(matrix)).text();
-            let layer = format!("skin {}", output::printable(skin));
+            let layer = format!("skin {}", skin);
             layers.add_row([String::new(), layer, translation, rotation]);
         }
     }
     align_right(&mut layers, 2..3);
-    output::say(layers);
+    output::block(layers);
     Ok(())
 }

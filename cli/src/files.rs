@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use throng::import::bvh::{BvhOptions, BvhPositions};
+use throng::import::bvh::{BvhOptions, BvhPositions, FRAME_TIMES};
 use throng::import::gltf::ImportOptions;
-use throng::import::{Beside, ImportError, LoadOptions};
+use throng::import::{Beside, ImportError, LoadOptions, Refusal};
 
 use crate::output::Failure;
 
@@ -19,7 +19,17 @@ pub fn beside(overrides: Option<&Path>) -> Result<Beside, Failure> {
 
 /// What an importer has against a file, which need not be the one that was asked for.
 pub fn refused(error: ImportError) -> Failure {
-    Failure::input(&error.file, words(error.kind))
+    unreadable(&error.file, &error.kind)
+}
+
+/// What is wrong with a file, and what to do about one that is none.
+pub fn unreadable(path: &Path, refusal: &Refusal) -> Failure {
+    let failure = Failure::input(path, words(refusal));
+    match refusal {
+        Refusal::NotAFile { what: "a folder" } => failure.hinted("name a file in it"),
+        Refusal::NotAFile { .. } => failure.hinted("save what comes out of it to a file, and name that"),
+        _ => failure,
+    }
 }
 
 /// The library's words with options of the command line for its own.
@@ -96,7 +106,7 @@ fn metres(text: &str) -> Result<f32, String> {
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(value) if (0.01..=1e4).contains(&value) => Ok(value),
-        _ => Err(format!("`{text}` is not a rate from 0.01 to 10000 frames per second, such as 120")),
+        Ok(value) if FRAME_TIMES.contains(&value.recip()) => Ok(value),
+        _ => Err(format!("`{text}` is not a rate from 0.1 to 100000 frames per second, such as 120")),
     }
 }

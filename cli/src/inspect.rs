@@ -4,7 +4,7 @@ use throng::import::{Inspection, inspect};
 
 use crate::args::InspectArgs;
 use crate::output::{self, Failure};
-use crate::table::{align_right, table};
+use crate::table::{Table, align_right, table};
 use crate::{explain, files, inspect_archive, source};
 
 /// Levels of the tree that are indented; deeper joints of a long chain stay in one column.
@@ -32,7 +32,7 @@ pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
         imported.character.skeleton.joints.iter().map(|joint| joint.parent.map(usize::from)).collect();
     output::say(format!("{}", path.display()));
     output::say(format!(
-        "  {} joints, {} with a role; {} clips; {} skins; {} meshes of {} triangles\n",
+        "  {} joints, {} with a role; {} clips; {} skins; {} meshes of {} triangles",
         inspection.joints.len(),
         inspection.roles.len(),
         inspection.clips.len(),
@@ -40,20 +40,21 @@ pub fn run(options: &InspectArgs, json: bool) -> Result<(), Failure> {
         imported.character.meshes.len(),
         imported.character.meshes.iter().map(|mesh| mesh.indices.len() / 3).sum::<usize>(),
     ));
+    output::block("");
     if !inspection.joints.is_empty() {
-        output::say(tree(&inspection, &parents));
+        output::block(tree(&inspection, &parents));
     }
     if !inspection.lengths_m.is_empty() {
-        output::say(lengths(&inspection));
+        output::block(lengths(&inspection));
     }
     if !inspection.clips.is_empty() {
-        output::say(clips(&inspection));
+        output::block(clips(&inspection));
     }
     if let Some(overrides) = &inspection.overrides {
-        output::say(format!("overrides: {}", output::printable(overrides)));
+        output::say(format!("overrides: {}", overrides));
     }
     for warning in &inspection.warnings {
-        output::say(format!("warning: {}", output::printable(warning)));
+        output::say(format!("warning: {}", warning));
     }
     Ok(())
 }
@@ -78,7 +79,7 @@ fn refuse_what_archives_lack(options: &InspectArgs) -> Result<(), Failure> {
     }
 }
 
-fn tree(inspection: &Inspection, parents: &[Option<usize>]) -> comfy_table::Table {
+fn tree(inspection: &Inspection, parents: &[Option<usize>]) -> Table {
     let mut children = vec![Vec::new(); parents.len()];
     for (index, parent) in parents.iter().enumerate() {
         if let Some(list) = parent.and_then(|parent| children.get_mut(parent)) {
@@ -92,16 +93,13 @@ fn tree(inspection: &Inspection, parents: &[Option<usize>]) -> comfy_table::Tabl
     while let Some((index, depth)) = open.pop() {
         let joint = &inspection.joints[index];
         let indent = "  ".repeat(depth.min(MOST_INDENT));
-        table.add_row([
-            format!("{indent}{}", output::printable(&joint.name)),
-            joint.role.clone().unwrap_or_default(),
-        ]);
+        table.add_row([format!("{indent}{}", joint.name), joint.role.clone().unwrap_or_default()]);
         open.extend(children[index].iter().rev().map(|&child| (child, depth + 1)));
     }
     table
 }
 
-fn lengths(inspection: &Inspection) -> comfy_table::Table {
+fn lengths(inspection: &Inspection) -> Table {
     let mut table = table(&["length", "m"]);
     for (name, metres) in &inspection.lengths_m {
         table.add_row([name.replace('_', " "), format!("{metres:.3}")]);
@@ -110,11 +108,11 @@ fn lengths(inspection: &Inspection) -> comfy_table::Table {
     table
 }
 
-fn clips(inspection: &Inspection) -> comfy_table::Table {
+fn clips(inspection: &Inspection) -> Table {
     let mut table = table(&["clip", "start s", "duration s", "root path m"]);
     for clip in &inspection.clips {
         table.add_row([
-            output::printable(&clip.name),
+            clip.name.clone(),
             format!("{:.3}", clip.start_s),
             format!("{:.3}", clip.duration_s),
             format!("{:.2}", clip.root_path_m),

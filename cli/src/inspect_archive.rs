@@ -35,7 +35,7 @@ pub fn run(path: &Path, json: bool) -> Result<(), Failure> {
     let topology = archive.topology();
     let named = |key: &JointKey| match key {
         JointKey::Role(role) => role.to_string(),
-        JointKey::Named(name) => output::printable(name),
+        JointKey::Named(name) => name.clone(),
     };
     let inspection = ArchiveInspection {
         version: VERSION,
@@ -64,18 +64,16 @@ pub fn run(path: &Path, json: bool) -> Result<(), Failure> {
         inspection.shared_joints,
     ));
     output::say(format!(
-        "  packed for {}, leg {:.3} m, to {} mm at the joints and {} mm off them\n",
-        output::printable(&inspection.rig),
-        inspection.leg_m,
-        inspection.tolerance_mm,
-        inspection.shell_mm,
+        "  packed for {}, leg {:.3} m, to {} mm at the joints and {} mm off them",
+        inspection.rig, inspection.leg_m, inspection.tolerance_mm, inspection.shell_mm,
     ));
+    output::block("");
     let heads = ["clip", "s", "keys", "loop", "events", "left m", "ahead m", "turn deg", "bytes", "error mm"];
     let mut table = table(&heads);
     for clip in &inspection.clips {
         let [left, ahead, turn] = clip.root;
         table.add_row([
-            output::printable(&clip.name),
+            clip.name.clone(),
             format!("{:.2}", clip.seconds),
             clip.keys.to_string(),
             if clip.looping { "yes" } else { "" }.to_owned(),
@@ -88,7 +86,7 @@ pub fn run(path: &Path, json: bool) -> Result<(), Failure> {
         ]);
     }
     align_right(&mut table, 1..heads.len());
-    output::say(table);
+    output::block(table);
     Ok(())
 }
 

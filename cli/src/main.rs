@@ -27,7 +27,7 @@ use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     // Clap itself ends with 2 on wrong usage, the code that `Failure::Usage` has too.
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     let done = match &cli.command {
         Command::Render(options) => render::run(options, cli.json),
         Command::Inspect(options) => inspect::run(options, cli.json),
@@ -43,5 +43,15 @@ fn main() -> ExitCode {
             output::report(&failure, cli.json);
             ExitCode::from(failure.code())
         }
+    }
+}
+
+/// Says what is wrong with the arguments, among which may be names of files that a shell put there: as they are printed.
+fn refuse(error: &clap::Error) -> ! {
+    let printable = std::env::args_os().map(|own| output::printable(&own.to_string_lossy()));
+    match Cli::try_parse_from(printable) {
+        Err(error) => error.exit(),
+        // Of an argument that is no text, which is not repeated.
+        Ok(_) => error.exit(),
     }
 }

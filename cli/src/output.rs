@@ -1,4 +1,4 @@
-//! What leaves the command: exit codes, JSON on stdout, files that are whole or absent.
+//! What leaves the command: exit codes, words that no name can garble, JSON on stdout, files that are whole or absent.
 
 use std::fmt;
 use std::fs;
@@ -34,7 +34,8 @@ Exit codes:
   1  a check failed (the report says which), or a source could not be used that costs only itself
      (retarget, check, pack --keep-going)
   2  wrong usage
-  3  an input is not there, could not be read, or has nothing in it that can be used
+  3  an input is not there, is no regular file (a pipe, as /dev/stdin mostly is, a device, a socket),
+     could not be read, or has nothing in it that can be used
   4  an output could not be written
   5  the engine refused what it was given (a fault of the program)
 130  interrupted (Ctrl-C); retarget and check tell of what is done
@@ -103,9 +104,20 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Prints text to stdout; a reader that closes the pipe early is no error of ours. Anything else that loses the
-/// report ends the command as an output that could not be written.
-pub fn say(text: impl fmt::Display) {
+/// Prints one line to stdout, names of files and of what is in them as [`printable`] has them.
+pub fn say(line: impl fmt::Display) {
+    write_out(printable(&line.to_string()));
+}
+
+/// Prints lines to stdout: a [`Table`](crate::table::Table), whose cells are printable, or words of our own. A name in them
+/// may hold no line of its own: those are [`say`]'s.
+pub fn block(text: impl fmt::Display) {
+    write_out(escaped(&text.to_string(), |c| c != '\n' && misleads(c)));
+}
+
+/// A reader that closes the pipe early is no error of ours. Anything else that loses the report ends the command as an
+/// output that could not be written.
+fn write_out(text: String) {
     let mut stdout = std::io::stdout();
     if let Err(error) = writeln!(stdout, "{text}").and_then(|()| stdout.flush())
         && error.kind() != std::io::ErrorKind::BrokenPipe
@@ -116,29 +128,46 @@ pub fn say(text: impl fmt::Display) {
     }
 }
 
-/// Control characters of a file must not reach the terminal.
+/// Names come from files: none of them may move the cursor, begin a line or turn the text around. Applied to text that is
+/// printable already it changes nothing.
 pub fn printable(text: &str) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escaped).collect()
+    escaped(text, misleads)
 }
 
-/// Prints a warning to stderr.
+/// Control characters, ends of lines, and what overrides or isolates the direction of text.
+fn misleads(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escaped(text: &str, which: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if which(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// Prints a warning to stderr, on one line.
 pub fn warn(text: impl fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "warning: {text}");
+    note(format_args!("warning: {text}"));
 }
 
-/// Prints a word about the run to stderr.
+/// Prints a word about the run to stderr, on one line.
 pub fn note(text: impl fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", printable(&text.to_string()));
 }
 
 /// Prints one JSON document to stdout.
 pub fn print_json<T: Serialize>(value: &T) {
-    match serde_json::to_string_pretty(value) {
-        Ok(text) => say(text),
-        // A path that is no text, say.
-        Err(error) => say(serde_json::json!({ "error": error.to_string() })),
+    let text = serde_json::to_string_pretty(value);
+    // A path that is no text, say.
+    let text = text.unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
+    // Of what is escaped in text the format itself demands a part only. The rest is in strings, too.
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\n' && misleads(c) { out += &format!("\\u{:04x}", u32::from(c)) } else { out.push(c) }
     }
+    write_out(out);
 }
 
 /// Reports a failure: words on stderr, and with `json` a document on stdout all the same.
@@ -150,10 +179,9 @@ pub fn report(failure: &Failure, json: bool) {
         exit_code: u8,
     }
     let (error, hint) = (failure.to_string(), failure.hint());
-    let mut stderr = std::io::stderr();
-    let _ = writeln!(stderr, "error: {error}");
+    note(format_args!("error: {error}"));
     if let Some(hint) = hint {
-        let _ = writeln!(stderr, "  hint: {hint}");
+        note(format_args!("  hint: {hint}"));
     }
     // These come with a report, which is on stdout already.
     if json && !matches!(failure, Failure::Check(_) | Failure::Interrupted(_)) {
@@ -212,7 +240,7 @@ pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind, option: 
         }
         // A glTF document names its buffers and textures, which lie beside or below it.
         let below = input.parent().and_then(|folder| target.strip_prefix(folder).ok());
-        if let (Some(below), Ok(document)) = (below, fs::read(&input)) {
+        if let (Some(below), Ok(document)) = (below, throng::import::read_file(&input)) {
             let name = below.to_string_lossy().replace('\\', "/");
             let encoded = name.replace(' ', "%20");
             if [name, encoded].iter().any(|name| contains(&document, name.as_bytes())) {
@@ -220,12 +248,12 @@ pub fn refuse_inputs(output: &Path, inputs: &[PathBuf], kind: FileKind, option: 
             }
         }
     }
-    let starts = fs::File::open(&target).and_then(|mut file| {
+    let starts = throng::import::open_file(&target).map(|mut file| {
         let mut first = [0; 8];
         std::io::Read::read_exact(&mut file, &mut first).map(|()| first)
     });
     let FileKind(magic, word, _) = kind;
-    if !matches!(starts, Ok(first) if first == magic)
+    if !matches!(starts, Ok(Ok(first)) if first == magic)
         && fs::metadata(&target).is_ok_and(|data| data.len() > 0)
     {
         return refused(&format!("exists and is no {word}"));
@@ -252,4 +280,21 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         return Err(failed(format!("cannot be written: {error}")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_cursors_and_turns_text_around_is_escaped_once_and_letters_stay() {
+        let name = "Жук\u{1b}[31m\t\n\u{7f}\u{9b}\u{2028}\u{202a}\u{202e}\u{2066}\u{2069} नमस्ते 腕 \u{200d}";
+        let shown = printable(name);
+        assert_eq!(
+            shown,
+            r"Жук\u{1b}[31m\t\n\u{7f}\u{9b}\u{2028}\u{202a}\u{202e}\u{2066}\u{2069} नमस्ते 腕 ".to_owned()
+                + "\u{200d}"
+        );
+        assert_eq!(printable(&shown), shown);
+    }
 }

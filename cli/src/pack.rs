@@ -411,13 +411,13 @@ fn show(report: &Report) {
         output::warn(warning);
     }
     for left_out in &report.left_out {
-        output::warn(format!("left out: {}", output::printable(left_out)));
+        output::warn(format!("left out: {}", left_out));
     }
     let mut table = table(&["clip", "s", "keys", "raw bytes", "packed", "%", "error mm"]);
     let percent = |ratio: f64| format!("{:.2}", 100.0 * ratio);
     for row in &report.clips {
         table.add_row([
-            output::printable(&row.clip),
+            row.clip.clone(),
             format!("{:.2}", row.seconds),
             row.keys.to_string(),
             grouped(row.raw_bytes),
@@ -445,8 +445,9 @@ fn show(report: &Report) {
         report.shared_joints,
     ));
     output::say(format!(
-        "raw: 10 f32 per joint at 30 keys/s; error: largest distance of a joint, or a point {} mm off it, from the source\n",
+        "raw: 10 f32 per joint at 30 keys/s; error: largest distance of a joint, or a point {} mm off it, from the source",
         report.shell_mm,
     ));
-    output::say(table);
+    output::block("");
+    output::block(table);
 }

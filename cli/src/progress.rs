@@ -20,6 +20,10 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
 /// For what has no known length.
 pub fn spinner(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    // Its own style is a bar of no length, without a word.
+    bar.set_style(
+        ProgressStyle::with_template("{msg:>12} {spinner} {elapsed}").expect("the template is a constant"),
+    );
     bar.set_message(what);
     bar.enable_steady_tick(Duration::from_secs(1));
     bar

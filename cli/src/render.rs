@@ -250,6 +250,6 @@ fn list(json: bool) {
         output::print_json(&List { characters, clips });
     } else {
         let block = |lines: &[String]| lines.join("\n  ");
-        output::say(format!("characters\n  {}\nclips\n  {}", block(&characters), block(&clips)));
+        output::block(format!("characters\n  {}\nclips\n  {}", block(&characters), block(&clips)));
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use throng::clip::archive::{ARCHIVE_EXTENSION, Archive};
 use throng::clip::{BoundClip, ClipLibrary, RawClip};
 use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
-use throng::import::{Beside, Imported, LoadOptions};
+use throng::import::{self, Beside, Imported, LoadOptions};
 use throng::rig::{RawSkeleton, ReferencePose, RoleMap};
 
 use crate::args::RenderArgs;
@@ -185,7 +185,7 @@ pub fn is_archive(path: &Path) -> bool {
 
 /// The bytes of an archive.
 pub fn read_archive(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| Failure::input(path, error))
+    import::read_file(path).map_err(|refusal| files::unreadable(path, &refusal))
 }
 
 /// Clips of an archive, which are bound to the joints of `body` already.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use throng::crowd::CrowdConfig;
 use throng::lanes::{Isa, Mode, Simd};
 use throng::stress::{
-    self, Quality, RunOptions, Scene, SceneOptions, StressError, StressReport, Tier, UserFiles,
+    self, Progress, Quality, RunOptions, Scene, SceneOptions, StressError, StressReport, Tier, UserFiles,
 };
 
 use crate::args::StressArgs;
@@ -54,10 +54,16 @@ pub fn run(options: &StressArgs, json: bool) -> Result<(), Failure> {
         judged: options.judged,
         ..RunOptions::default()
     };
-    let bar = progress::bar(0, "walking");
-    let mut tell = |done: usize, all: usize| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
+    let mut part = "warming up";
+    let bar = progress::bar(1, part);
+    let mut tell = |now: Progress| {
+        if part != now.part {
+            part = now.part;
+            bar.reset();
+            bar.set_message(part);
+        }
+        bar.set_length(now.all as u64);
+        bar.set_position(now.done as u64);
     };
     let report = stress::run(&mut scene, &run, &mut tell).map_err(refused)?;
     bar.finish_and_clear();
@@ -175,7 +181,7 @@ fn tiers(tiers: &[Tier]) -> impl std::fmt::Display + use<> {
 fn print(report: &StressReport) {
     output::say(&report.machine);
     output::say(format!(
-        "{} characters, {} rigs, {} clips, {}, {:.1} s; lanes {:.0} % full, {:.0} % of blocks uniform\n",
+        "{} characters, {} rigs, {} clips, {}, {:.1} s; lanes {:.0} % full, {:.0} % of blocks uniform",
         grouped(report.characters),
         report.rigs,
         report.library_clips,
@@ -184,15 +190,26 @@ fn print(report: &StressReport) {
         100.0 * report.occupancy,
         report.uniform_block_percent,
     ));
+    output::block("");
     let mut stages = table(&["stage", "ns/character"]);
     for stage in &report.stages {
         stages.add_row([stage.name.to_owned(), format!("{:.1}", stage.ns_per_character)]);
     }
+    let together: f64 = report.stages.iter().map(|stage| stage.ns_per_character).sum();
+    stages.add_row(["together".to_owned(), format!("{together:.1}")]);
     stages.add_row(["frame".to_owned(), format!("{:.1}", 1000.0 * report.us_per_character)]);
+    let host = report.host;
+    let changes = host.changes.transitions + host.changes.cross_fades;
+    if changes > 0 {
+        let frames = 60.0 * report.seconds;
+        let per_frame = 1000.0 * host.us_per_change * changes as f64 / frames / report.characters as f64;
+        stages.add_row(["beside: transition_to".to_owned(), format!("{per_frame:.1}")]);
+    }
     align_right(&mut stages, 1..2);
-    output::say(stages);
+    output::block(stages);
     output::say(
-        "stages: the fastest after the walk, while no clips change; frame: the median of the walk, in which they do",
+        "stages: medians after the walk; frame: the median of the walk; clips change in both. A machine that changes its speed \
+         in between sets them apart. Beside the frame: calls of the host's that start transitions",
     );
     let mut frame = table(&["frame", "ms"]);
     let times = report.frame_us;
@@ -200,19 +217,19 @@ fn print(report: &StressReport) {
         frame.add_row([name.to_owned(), format!("{:.2}", us / 1000.0)]);
     }
     align_right(&mut frame, 1..2);
-    output::say(format!("\n{frame}\n"));
+    output::block(format!("\n{frame}\n"));
     if report.tiers.len() > 1 {
-        output::say(format!("{}\n", tiers(&report.tiers)));
+        output::block(format!("{}\n", tiers(&report.tiers)));
     }
-    let host = report.host;
     output::say(format!(
-        "{} transitions, {} cross-fades ({:.1} us to start one), {} events, {} lost\n",
+        "{} transitions, {} cross-fades ({:.1} us to start one), {} events, {} lost",
         grouped(host.changes.transitions),
         grouped(host.changes.cross_fades),
         host.us_per_change,
         grouped(host.events),
         host.events_lost,
     ));
+    output::block("");
     let Some(quality) = &report.quality else {
         output::say(format!(
             "feet not judged: {}",
@@ -235,7 +252,7 @@ fn print(report: &StressReport) {
         feet.add_row([name, &value, limit]);
     }
     align_right(&mut feet, 1..3);
-    output::say(feet);
+    output::block(feet);
     output::say(format!(
         "{} characters judged, {} stances",
         report.judged_characters,

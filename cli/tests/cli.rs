@@ -177,6 +177,22 @@ fn stress_says_where_there_are_too_few_stances_for_its_limits() {
 }
 
 #[test]
+fn stress_has_a_row_for_each_stage_and_one_for_what_starts_transitions_beside_the_frame() {
+    let output = throng(&[&SMALL[..], &["--library", "8"]].concat());
+    let text = stdout(&output);
+    let rows: Vec<&str> = text.lines().map(str::trim_start).collect();
+    let at = |name: &str| {
+        rows.iter().position(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name}: {text}"))
+    };
+    let mut names: Vec<&str> = throng::crowd::Stage::ALL.into_iter().map(|stage| stage.name()).collect();
+    names.extend(["together", "frame", "beside: transition_to"]);
+    let places: Vec<usize> = names.iter().map(|name| at(name)).collect();
+    assert!(names.contains(&"inertialise") && places.is_sorted(), "{text}");
+    // No bar where nobody watches.
+    assert!(!stderr(&output).contains("walking"), "{}", stderr(&output));
+}
+
+#[test]
 fn feet_that_are_not_judged_are_told_in_words() {
     let output = throng(&[&SMALL[..], &["--judged", "0"]].concat());
     assert!(stdout(&output).contains("feet not judged: --judged is 0"), "{}", stdout(&output));

@@ -37,7 +37,13 @@ fn what_a_bvh_file_leaves_open_can_be_said_on_the_command_line() {
     assert!((clip["root_path_m"].as_f64().expect("metres") - 1.0).abs() < 1e-3, "{clip}");
     let warned = inspection["warnings"].to_string();
     assert!(warned.contains("announces 7 frames and has 5"), "{warned}");
-    for (option, value) in [("--bvh-unit", "0"), ("--bvh-rate", "-3"), ("--bvh-positions", "maybe")] {
+    for (option, value) in [
+        ("--bvh-unit", "0"),
+        ("--bvh-rate", "-3"),
+        ("--bvh-rate", "1e6"),
+        ("--bvh-rate", "0.01"),
+        ("--bvh-positions", "maybe"),
+    ] {
         let output = throng(&["inspect", file, option, value]);
         assert_eq!(output.status.code(), Some(2), "{option} {value}");
     }

@@ -104,7 +104,11 @@ fn a_damaged_journal_is_told_and_loses_nobody_elses_file() {
 fn what_is_no_file_is_refused_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = throng(&["retarget", "/dev/zero", "--onto", "deform", "-o", text(&folder.path().join("to"))]);
-    assert!(!run.status.success() && stderr(&run).contains("it is not a file"), "{}", stderr(&run));
+    assert!(
+        !run.status.success() && stderr(&run).contains("is a device, not a regular file"),
+        "{}",
+        stderr(&run)
+    );
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub enum Stage {
     Sample,
     /// Local deltas of characters that a stream drives.
     RetargetLive,
+    /// Old motions give way to the new ones, after a transition.
+    Inertialise,
     /// Layers over the clips.
     Layers,
     /// Feet on the ground.
@@ -65,9 +67,9 @@ pub enum Stage {
 
 impl Stage {
     /// In order.
-    pub const ALL: [Self; 7] = {
+    pub const ALL: [Self; 8] = {
         use Stage::*;
-        [Advance, Sample, RetargetLive, Layers, Feet, Model, Palette]
+        [Advance, Sample, RetargetLive, Inertialise, Layers, Feet, Model, Palette]
     };
 
     /// As `bench` prints it.
@@ -76,6 +78,7 @@ impl Stage {
             Self::Advance => "advance",
             Self::Sample => "sample",
             Self::RetargetLive => "retarget_live",
+            Self::Inertialise => "inertialise",
             Self::Layers => "layers",
             Self::Feet => "feet",
             Self::Model => "model",
@@ -380,6 +383,9 @@ fn run_block(
         // Due again at once, whoever's turn it is.
         block.stale |= held;
         due &= !held;
+    }
+    if until < Stage::Inertialise {
+        return;
     }
     if block.transitions & due != 0 {
         inertia::inertia(simd, block, &data.plan, joints, pose);

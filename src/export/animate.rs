@@ -266,7 +266,7 @@ fn fetch(uri: &str, folder: Option<&Path>) -> Result<(Vec<u8>, Option<String>), 
     }
     let folder = folder.ok_or("it lies outside of the file")?;
     let path = file_below(folder, uri)?;
-    std::fs::read(path).map(|data| (data, None)).map_err(|error| error.to_string())
+    crate::import::read_file(path).map(|data| (data, None)).map_err(|refusal| refusal.to_string())
 }
 
 /// Images that lie beside the file come along; one that cannot be read keeps its name.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::regular;
 use super::sidecar::read;
 use super::{Format, ImportError, Imported, LoadOptions, Refusal, Sidecar, Warning, bvh, gltf, motion_text};
 use crate::rig::RigOverrides;
@@ -160,10 +161,8 @@ impl Beside {
         options: &LoadOptions,
     ) -> Result<Imported, ImportError> {
         let refuse = |file: &Path, kind| ImportError { file: file.to_owned(), kind };
-        if !path.is_file() {
-            // A file that is not there has nothing beside it; the system says why.
-            std::fs::read(path).map_err(|error| refuse(path, error.into()))?;
-        }
+        // A file that is not there has nothing beside it.
+        regular::check(path).map_err(|kind| refuse(path, kind))?;
         let found = self.of(path)?;
         let overrides = found.overrides.as_ref().map(|(_, overrides)| overrides);
         let imported = match format {

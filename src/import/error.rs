@@ -27,6 +27,12 @@ pub enum Refusal {
     /// The operating system would not read it.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
+    /// A folder, or something that would be waited for or has no end ([`open_file`](super::open_file)).
+    #[error("is {what}, not a regular file")]
+    NotAFile {
+        /// `a folder`, `a pipe`, `a socket` or `a device`.
+        what: &'static str,
+    },
     /// The GLB container is broken.
     #[error("broken GLB container at byte {offset}: {reason}")]
     Container {

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{Beside, ImportError, Imported, bvh, gltf};
+use super::{Beside, ImportError, Imported, bvh, gltf, open_file};
 
 /// What a caller knows better than a file, for every format.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,11 +42,11 @@ impl Format {
     /// # Errors
     /// If it cannot be read.
     pub fn of_file(path: &Path) -> Result<Option<Self>, ImportError> {
-        let refuse = |error: std::io::Error| ImportError { file: PathBuf::from(path), kind: error.into() };
+        let refuse = |kind| ImportError { file: PathBuf::from(path), kind };
         let mut head = Vec::new();
         if Self::detect(path, &head).is_none() {
-            let file = std::fs::File::open(path).map_err(refuse)?;
-            file.take(HEAD).read_to_end(&mut head).map_err(refuse)?;
+            let file = open_file(path).map_err(refuse)?;
+            file.take(HEAD).read_to_end(&mut head).map_err(|error| refuse(error.into()))?;
         }
         Ok(Self::detect(path, &head))
     }

@@ -27,6 +27,7 @@ mod load;
 mod mesh_space;
 mod motion;
 pub mod motion_text;
+mod regular;
 mod report;
 mod sidecar;
 mod stand;
@@ -36,6 +37,7 @@ pub use beside::{Beside, Found};
 pub use error::{ImportError, Refusal};
 pub use inspect::{InspectedClip, InspectedJoint, Inspection, inspect};
 pub use load::{Format, LoadOptions, load, load_with};
+pub use regular::{open_file, read_file};
 pub use report::{Conversion, ImportReport, Warning};
 pub use sidecar::{FootMarks, Mark, Sidecar};
 

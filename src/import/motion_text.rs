@@ -83,7 +83,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Imported, ImportError> {
 
 /// A file alone, with what its user knows better.
 pub(super) fn read_file(path: &Path, overrides: Option<&RigOverrides>) -> Result<Imported, Refusal> {
-    let bytes = std::fs::read(path)?;
+    let bytes = super::read_file(path)?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     read(&bytes, name, overrides)
 }

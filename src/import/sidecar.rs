@@ -1,5 +1,6 @@
 //! Contacts that somebody has marked: `NAME.contacts.json` beside a motion file.
 
+use std::io::Read;
 use std::path::Path;
 
 use glam::Vec3;
@@ -107,13 +108,16 @@ fn refuse(path: &Path, kind: Refusal) -> ImportError {
 const LARGEST: u64 = 16 << 20;
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
-    if std::fs::metadata(path)?.len() > LARGEST {
+    let file = super::open_file(path)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
         return Err(Refusal::Sidecar(format!(
             "more than {} MiB is too large for such a file",
             LARGEST >> 20
         )));
     }
-    Ok(std::fs::read(path)?)
+    Ok(bytes)
 }
 
 fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {

@@ -31,7 +31,7 @@ pub use direct::Changes;
 pub use layered::SceneLayers;
 pub use quality::Harness;
 pub use report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, Tier, stage_costs};
-pub use run::{RunOptions, run};
+pub use run::{Progress, RunOptions, run};
 pub use scene::{MIN_CLIP_BYTES, Scene, SceneKind, SceneOptions};
 pub use tally::{Histogram, Quality, Tally, Zone};
 pub use terrain::{HALF_SIDE, Spot, Terrain, TerrainKind};

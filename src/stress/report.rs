@@ -102,7 +102,7 @@ pub struct Tier {
 pub struct StageTime {
     /// As [`crate::crowd::Stage::name`].
     pub name: &'static str,
-    /// Of the fastest rounds; never below zero ([`stage_costs`]).
+    /// Of the median round; never below zero.
     pub ns_per_character: f64,
 }
 
@@ -146,7 +146,7 @@ pub struct StressReport {
     pub host: HostTimes,
     /// Those that anybody is in.
     pub tiers: Vec<Tier>,
-    /// Cost of each stage, by running up to it and no further.
+    /// Cost of each stage, by running up to it and no further, while clips change as in the run.
     pub stages: Vec<StageTime>,
     /// Characters that were judged.
     pub judged_characters: usize,

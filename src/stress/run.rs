@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::StressError;
 use super::direct::Changes;
 use super::quality::Harness;
-use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport, stage_costs};
+use super::report::{FrameTimes, HostTimes, Machine, StageTime, StressReport};
 use super::scene::Scene;
 use super::tiered;
 use crate::crowd::{Executor, Serial, Stage, Tier};
@@ -36,19 +36,38 @@ const STEP: f32 = 1.0 / 60.0;
 /// Frames before anything is timed or judged: buffers grow, feet find the ground.
 const WARM_UP: usize = 30;
 
-/// Frames that `run` will report progress of.
-pub(super) fn frames(options: &RunOptions) -> usize {
+/// How far a run is. Parts follow each other in this order; each is told at its beginning and after each of its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// `warming up`, `walking`, `stages`, and `tiers` where there are several.
+    pub part: &'static str,
+    /// Steps of the part that are done.
+    pub done: usize,
+    /// All of them.
+    pub all: usize,
+}
+
+impl Progress {
+    /// Tells how far a part is.
+    pub(super) fn tell(part: &'static str, done: usize, all: usize, whom: &mut dyn FnMut(Self)) {
+        whom(Self { part, done, all });
+    }
+}
+
+/// Frames that are timed and judged.
+fn frames(options: &RunOptions) -> usize {
     ((options.seconds * 60.0).round() as usize).max(1)
 }
 
-/// Runs the scene; `progress` is told the frames done and all.
+/// Runs the scene; `progress` is told how far it is.
 ///
 /// # Errors
 /// If threads cannot be started, or a frame is refused.
 pub fn run(
     scene: &mut Scene,
     options: &RunOptions,
-    progress: &mut (dyn FnMut(usize, usize) + Send),
+    progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<StressReport, StressError> {
     #[cfg(feature = "rayon")]
     if options.threads > 1 {
@@ -68,19 +87,22 @@ fn run_with(
     options: &RunOptions,
     executor: &dyn Executor,
     threads: usize,
-    progress: &mut dyn FnMut(usize, usize),
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<StressReport, StressError> {
-    for _ in 0..WARM_UP {
+    for frame in 0..WARM_UP {
+        Progress::tell("warming up", frame, WARM_UP, progress);
         scene.frame(STEP, Stage::Palette, executor)?;
         scene.steer(STEP)?;
         scene.direct(STEP)?;
     }
+    Progress::tell("warming up", WARM_UP, WARM_UP, progress);
     let mut harness = Harness::new(scene, options.judged)?;
     let count = frames(options);
     let mut times = Vec::with_capacity(count);
     let before = scene.changes();
     let (mut events, mut events_lost, mut directing) = (0, 0, 0.0);
     for frame in 0..count {
+        Progress::tell("walking", frame, count, progress);
         let start = Instant::now();
         scene.frame(STEP, Stage::Palette, executor)?;
         times.push(start.elapsed().as_secs_f64() * 1e6);
@@ -91,8 +113,8 @@ fn run_with(
         let start = Instant::now();
         scene.direct(STEP)?;
         directing += start.elapsed().as_secs_f64() * 1e6;
-        progress(frame + 1, count);
     }
+    Progress::tell("walking", count, count, progress);
     let after = scene.changes();
     let changes = Changes {
         transitions: after.transitions - before.transitions,
@@ -101,14 +123,14 @@ fn run_with(
     let us_per_change = directing / (changes.transitions + changes.cross_fades).max(1) as f64;
     let host = HostTimes { changes, us_per_change, events, events_lost };
     let quality = if options.judged == 0 { Err("not_judged") } else { harness.finish() };
-    let stages = stages(scene, options.stage_rounds, executor)?;
+    let stages = stages(scene, options.stage_rounds, executor, progress)?;
     let characters = scene.crowd.len();
     let frame_us = FrameTimes::of(times);
     let us_per_character = frame_us.p50 / characters.max(1) as f64;
     let occupancy = scene.crowd.occupancy();
     let alone = scene.crowd.tier_counts().into_iter().filter(|&count| count > 0).count() < 2;
     let rounds = if alone { 0 } else { options.stage_rounds };
-    let mut tiers = tiered::tiers(scene, STEP, rounds, us_per_character)?;
+    let mut tiers = tiered::tiers(scene, STEP, rounds, us_per_character, progress)?;
     for (report, tier) in tiers.iter_mut().flat_map(|report| {
         let tier = Tier::by_name(report.name);
         tier.map(|tier| (report, tier))
@@ -136,26 +158,42 @@ fn run_with(
     })
 }
 
-/// What each stage adds: the fastest of the rounds, in which all take their turn, since what disturbs only adds.
-fn stages(scene: &mut Scene, rounds: usize, executor: &dyn Executor) -> Result<Vec<StageTime>, BuildError> {
+/// What each stage adds to the one before it in the same round: the median of the rounds, in which all take their turn, as the
+/// frame of the run is a median. Clips go on changing, so that as many characters are in transition.
+fn stages(
+    scene: &mut Scene,
+    rounds: usize,
+    executor: &dyn Executor,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<StageTime>, BuildError> {
     let mut times = vec![Vec::with_capacity(rounds); Stage::ALL.len()];
-    for _ in 0..rounds {
-        for (stage, times) in Stage::ALL.into_iter().zip(&mut times) {
+    let all = rounds * Stage::ALL.len();
+    for round in 0..rounds {
+        for (at, (stage, times)) in Stage::ALL.into_iter().zip(&mut times).enumerate() {
+            Progress::tell("stages", round * Stage::ALL.len() + at, all, progress);
             // A whole frame first, so that all stages find the caches as a running crowd leaves them.
             scene.frame(STEP, Stage::Palette, executor)?;
+            scene.steer(STEP)?;
+            scene.direct(STEP)?;
             let start = Instant::now();
             scene.frame(STEP, stage, executor)?;
             times.push(start.elapsed().as_secs_f64() * 1e9);
             scene.steer(STEP)?;
+            scene.direct(STEP)?;
         }
     }
     if rounds == 0 {
         return Ok(Vec::new());
     }
-    let fastest = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
+    Progress::tell("stages", all, all, progress);
     let characters = scene.crowd.len().max(1) as f64;
-    let mut costs: Vec<f64> = times.into_iter().map(|times| fastest(times) / characters).collect();
-    stage_costs(&mut costs);
+    let costs = (0..times.len()).map(|stage| {
+        // Within a round the machine has one speed.
+        let before = |round: usize| if stage == 0 { 0.0 } else { times[stage - 1][round] };
+        let mut added: Vec<f64> = (0..rounds).map(|round| times[stage][round] - before(round)).collect();
+        added.sort_by(f64::total_cmp);
+        added[rounds / 2].max(0.0) / characters
+    });
     let cost = |(stage, ns_per_character): (Stage, f64)| StageTime { name: stage.name(), ns_per_character };
     Ok(Stage::ALL.into_iter().zip(costs).map(cost).collect())
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use super::report::Tier as Report;
+use super::run::Progress;
 use super::scene::Scene;
 use crate::crowd::{BlockJob, Executor, Stage, TIERS, Tier};
 use crate::error::BuildError;
@@ -57,24 +58,30 @@ impl Executor for Timed {
 }
 
 /// Microseconds per character and frame of each tier that anybody is in: on one thread, the median of `rounds` of all
-/// turns. Without rounds, `whole` for everybody.
+/// turns, while clips change as in the run. Without rounds, `whole` for everybody.
 pub(super) fn tiers(
     scene: &mut Scene,
     dt: f32,
     rounds: usize,
     whole: f64,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Report>, BuildError> {
     let counts = scene.crowd.tier_counts();
     let mut times: [Vec<f64>; TIERS] = Default::default();
-    for _ in 0..rounds {
+    for round in 0..rounds {
+        Progress::tell("tiers", round, rounds, progress);
         let timed = Timed::default();
         for _ in 0..TURNS {
             scene.frame(dt, Stage::Palette, &timed)?;
             scene.steer(dt)?;
+            scene.direct(dt)?;
         }
         for (times, time) in times.iter_mut().zip(timed.0) {
             times.push(time.into_inner() as f64 * 1e-3 / TURNS as f64);
         }
+    }
+    if rounds > 0 {
+        Progress::tell("tiers", rounds, rounds, progress);
     }
     let periods = scene.crowd.tiers().map(|tier| tier.period);
     Ok(Tier::ALL

@@ -10,7 +10,7 @@ use crate::clip::{BoundClip, ClipLibrary};
 use crate::content::rng::Rng;
 use crate::crowd::{ClipId, Crowd, CrowdConfig, Play, WorldTransform};
 use crate::error::BuildError;
-use crate::import::{Beside, Imported, LoadOptions, Warning};
+use crate::import::{self, Beside, ImportError, Imported, LoadOptions, Warning};
 use crate::retarget::{BindSource, bind};
 use crate::rig::{ReferencePose, Rig, RigSource, Topology};
 
@@ -161,7 +161,7 @@ fn admit(crowd: &mut Crowd, clips: impl IntoIterator<Item = BoundClip>) -> Resul
 /// All clips of an archive for characters of that topology.
 fn unpack(path: &Path, topology: &Topology) -> Result<ClipLibrary, StressError> {
     let refused = |reason: String| StressError::Archive { path: path.to_owned(), reason };
-    let bytes = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
+    let bytes = import::read_file(path).map_err(|kind| ImportError { file: path.to_owned(), kind })?;
     let archive = |error: ArchiveError| refused(error.to_string());
     let library = Archive::open(&bytes).and_then(|archive| ClipLibrary::unpack(&archive)).map_err(archive)?;
     if library.topology() != topology {

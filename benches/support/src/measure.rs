@@ -2,7 +2,7 @@
 //! identical subjects disagree.
 //!
 //! ```text
-//! round   advance | sample | feet | model | whole A | whole A' | baseline plain | baseline wide | floor | floor NT
+//! round   advance | sample | ... | model | whole A | whole A' | baseline plain | baseline wide | floor | floor NT
 //! ```
 //! Every other round goes backwards, so that no subject always inherits the same neighbour's cache.
 

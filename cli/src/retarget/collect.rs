@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use throng::import::Format;
+use throng::import::{Format, open_file};
 
 use crate::output::{self, Failure};
 
@@ -105,8 +105,8 @@ fn has_clips(path: &Path) -> bool {
         return ENDINGS.contains(&ending.as_str());
     }
     let mut head = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
-    read.is_ok() && Format::detect(path, &head) == Some(Format::MotionText)
+    let read = open_file(path).map(|file| file.take(512).read_to_end(&mut head));
+    matches!(read, Ok(Ok(_))) && Format::detect(path, &head) == Some(Format::MotionText)
 }
 
 /// Several endings of one name, or several folders: each gets an output of its own, also where a file system does not tell

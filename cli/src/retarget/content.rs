@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
+use throng::import::{Refusal, read_file};
 
 /// Lists of a glTF document whose elements may lie in files of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +24,8 @@ impl Parts {
 }
 
 /// Bytes of a file and, of a glTF document, of what lies beside it, each under its length.
-pub fn content(path: &Path, parts: Parts) -> std::io::Result<Vec<u8>> {
-    // What is no file has no end, or one that is gone when it is read again.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a file"));
-    }
-    let mut all = std::fs::read(path)?;
+pub fn content(path: &Path, parts: Parts) -> Result<Vec<u8>, Refusal> {
+    let mut all = read_file(path)?;
     let Some(document) = document(path, &all) else { return Ok(all) };
     let folder = path.parent().unwrap_or(Path::new(""));
     for list in parts.lists() {
@@ -38,7 +35,7 @@ pub fn content(path: &Path, parts: Parts) -> std::io::Result<Vec<u8>> {
                 all.extend_from_slice(&u64::MAX.to_le_bytes());
                 continue;
             };
-            let bytes = std::fs::read(beside)?;
+            let bytes = read_file(beside)?;
             all.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
             all.extend_from_slice(&bytes);
         }

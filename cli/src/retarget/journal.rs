@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use throng::import::read_file;
 use throng::retarget::Verdict;
 
 use crate::output::{self, Failure};
@@ -123,7 +124,7 @@ impl Journal {
         let whole = |output: &Written| {
             let path = self.folder.join(&output.file);
             fs::metadata(&path).is_ok_and(|data| data.len() == output.bytes)
-                && fs::read(&path).is_ok_and(|bytes| hash(&bytes) == output.hash)
+                && read_file(&path).is_ok_and(|bytes| hash(&bytes) == output.hash)
         };
         entry.outputs.iter().all(whole).then(|| entry.clone())
     }
@@ -244,7 +245,7 @@ fn read_all(folder: &Path) -> Result<(HashMap<String, Entry>, HashMap<String, Ow
     journals.sort();
     let (mut done, mut owners) = (HashMap::new(), HashMap::new());
     for journal in journals {
-        let text = fs::read(&journal).map_err(|error| Failure::input(&journal, error))?;
+        let text = read_file(&journal).map_err(|error| Failure::input(&journal, error))?;
         let mut strange = 0;
         let mut lines = text.split(|&byte| byte == b'\n').peekable();
         while let Some(line) = lines.next() {

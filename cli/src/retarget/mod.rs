@@ -120,7 +120,7 @@ fn run(
         output::note(format!("target: roles and reference pose by {}", overrides.display()));
     }
     for warning in &plan.target.warnings {
-        output::warn(format!("target: {}", output::printable(warning)));
+        output::warn(format!("target: {}", warning));
     }
     stop::listen()?;
     let begin = std::time::Instant::now();
@@ -167,8 +167,7 @@ fn beside(overrides: Option<&Path>, contacts: &[PathBuf]) -> Result<Beside, Fail
 /// Contacts that were named for nobody are a slip of their user.
 fn unmatched(beside: &Beside, files: &[SourceFile]) {
     for contacts in beside.given_contacts().filter(|own| !files.iter().any(|file| own.is_of(&file.path))) {
-        let (clip, file) = (output::printable(&contacts.clip), output::printable(&contacts.file));
-        output::warn(format!("contacts of {clip:?} are of {file}, which is no source"));
+        output::warn(format!("contacts of {:?} are of {}, which is no source", contacts.clip, contacts.file));
     }
 }
 

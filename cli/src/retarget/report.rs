@@ -92,7 +92,7 @@ fn show_table(entries: &[Entry]) {
         let speed =
             judgement.ground_speed_m_s.map_or_else(|| "-".to_owned(), |speed| format!("{about}{speed:.2}"));
         rows.add_row([
-            output::printable(&clip.clip),
+            clip.clip.clone(),
             number(clip.limb_direction_deg.map(|d| d.mean), 2),
             number(clip.limb_direction_deg.map(|d| d.max), 1),
             number(clip.limb_roll_deg.map(|r| r.mean), 1),
@@ -116,15 +116,15 @@ fn show_table(entries: &[Entry]) {
     }
     align_right(&mut rows, 1..10);
     if entries.iter().any(|entry| !entry.clips.is_empty()) {
-        output::say(rows);
+        output::block(rows);
     }
 }
 
 fn show_reasons(entries: &[Entry]) {
     for entry in entries {
-        let source = output::printable(&entry.source);
+        let source = &entry.source;
         for clip in entry.clips.iter().map(|clip| &clip.verdict).filter(|clip| clip.verdict != Grade::Good) {
-            let reasons = output::printable(&clip.reasons.join("; "));
+            let reasons = clip.reasons.join("; ");
             output::say(format!("{source}, {:?}: {reasons}", clip.clip));
         }
     }
@@ -142,10 +142,9 @@ fn warn(entries: &[Entry]) {
         }
     }
     for ((overrides, text), sources) in same {
-        let text = output::printable(text);
-        let first = output::printable(sources[0]);
+        let first = sources[0];
         let whose = match sources.len() {
-            1 => first,
+            1 => first.to_owned(),
             count => format!("{first} and {} more", count - 1),
         };
         match overrides {
@@ -155,7 +154,7 @@ fn warn(entries: &[Entry]) {
     }
     for entry in entries {
         if let Some(error) = &entry.error {
-            output::warn(format!("{}: {}", output::printable(&entry.source), output::printable(error)));
+            output::warn(format!("{}: {error}", entry.source));
         }
     }
 }

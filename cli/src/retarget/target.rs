@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use throng::clip::RawClip;
 use throng::export::{self, ExportError, ExportOptions, Original};
-use throng::import::{Imported, LoadOptions, Warning};
+use throng::import::{self, Imported, LoadOptions, Refusal, Warning};
 use throng::rig::{RawCharacter, ReferencePose, Rig, RigSource, RoleMap};
 
 use super::content::{self, Parts};
@@ -55,11 +55,15 @@ impl Target {
                 (built.character.clone(), roles, reference, soles, None)
             }
             None => {
-                let bytes = std::fs::read(path).map_err(|error| match path.is_dir() {
-                    true => Failure::input(path, "is a folder; one character is needed"),
-                    false => source::or_built_in(Failure::input(path, error), path),
-                })?;
-                content = content::content(path, Parts::All).map_err(|error| Failure::input(path, error))?;
+                let unreadable = |refusal: Refusal| match refusal {
+                    Refusal::NotAFile { what: "a folder" } => {
+                        Failure::input(path, "is a folder; one character is needed")
+                    }
+                    refusal => source::or_built_in(files::unreadable(path, &refusal), path),
+                };
+                let bytes = import::read_file(path).map_err(unreadable)?;
+                content = content::content(path, Parts::All)
+                    .map_err(|refusal| files::unreadable(path, &refusal))?;
                 let imported = beside.load(path, options).map_err(files::refused)?;
                 if imported.character.skeleton.joints.is_empty() {
                     return Err(Failure::input(path, "has no skeleton"));

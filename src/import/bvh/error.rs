@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::FRAME_TIMES;
+
 /// A refusal with its place.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("line {line}, column {column}: {problem}")]
@@ -108,11 +110,15 @@ pub enum BvhProblem {
     },
     /// Frames cannot be put in time.
     #[error("{}; BvhOptions::frame_time gives another one", match .value {
-        Some(value) => format!("the frame time is {value} seconds, but must be positive"),
+        Some(value) => format!(
+            "the frame time is {value:?} seconds, but must be from {:?} to {:?}",
+            FRAME_TIMES.start(),
+            FRAME_TIMES.end(),
+        ),
         None => "there is no Frame Time".to_owned(),
     })]
     FrameTime {
-        /// Seconds; `None` if the file does not say.
+        /// Seconds, of the file or as given; `None` if neither says.
         value: Option<f64>,
     },
     /// A word or name that nobody means.

@@ -22,8 +22,8 @@ mod reader;
 mod rest;
 mod tokens;
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use glam::Quat;
@@ -37,6 +37,10 @@ use super::{
     Beside, Format, ImportError, ImportReport, Imported, LoadOptions, Plan, Refusal, Units, Warning, finish,
 };
 use crate::rig::{RawCharacter, RigOverrides};
+
+/// Seconds from one frame to the next that any recording has: from a tenth of a frame to 100 000 frames a second. Beyond,
+/// the number is damaged or of another unit, and times of frames would coincide or last for ages.
+pub const FRAME_TIMES: RangeInclusive<f64> = 1e-5..=10.0;
 
 /// What position channels mean for a joint that has an OFFSET as well. Exporters disagree, and the format does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,7 +82,7 @@ pub struct BvhOptions {
     pub unit: Option<f32>,
     /// From the file's axes to +Y up, +Z ahead.
     pub axes: Option<Quat>,
-    /// Seconds between frames, whatever the file says.
+    /// Seconds between frames, whatever the file says; one of [`FRAME_TIMES`].
     pub frame_time: Option<f64>,
     /// More or fewer frames than announced are taken as they are and reported.
     pub lenient: bool,
@@ -103,7 +107,7 @@ pub enum BvhRest {
 pub struct BvhReport {
     /// Frames read.
     pub frames: usize,
-    /// Seconds between them; 0 for a single pose of a file that does not say.
+    /// Seconds between them; 0 for a single pose of a file that does not say, or nothing of [`FRAME_TIMES`].
     pub frame_time: f64,
     /// Values of a frame.
     pub columns: usize,
@@ -143,7 +147,7 @@ pub(super) fn read_file(
     options: &BvhOptions,
     overrides: Option<&RigOverrides>,
 ) -> Result<Imported, Refusal> {
-    let file = File::open(path)?;
+    let file = super::open_file(path)?;
     let bytes = file.metadata().ok().map(|data| usize::try_from(data.len()).unwrap_or(usize::MAX));
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     read_sized(BufReader::with_capacity(1 << 16, file), bytes, name, options, overrides)
@@ -175,11 +179,13 @@ fn read_sized(
 ) -> Result<Imported, Refusal> {
     let mut warnings = Warnings::default();
     let mut reader = BvhReader::with(reader, options.lenient)?;
-    let frame_time = match options.frame_time.or(reader.frame_time()) {
-        Some(seconds) if seconds > 0.0 && seconds.is_finite() => seconds,
+    let told = options.frame_time.or(reader.frame_time());
+    let frame_time = match told {
+        Some(seconds) if FRAME_TIMES.contains(&seconds) => seconds,
         // A single pose has no interval that anybody could get wrong.
-        None | Some(0.0) if reader.declared_frames() <= 1 => 0.0,
-        _ => return Err(reader.bad_frame_time()),
+        None if reader.declared_frames() <= 1 => 0.0,
+        Some(0.0..f64::INFINITY) if reader.declared_frames() <= 1 => 0.0,
+        _ => return Err(reader.bad_frame_time(told)),
     };
     let declared = (!options.lenient).then(|| reader.declared_frames());
     let mut curves = Curves::new(reader.hierarchy(), declared, bytes);
@@ -188,7 +194,7 @@ fn read_sized(
         curves.push(&reader.hierarchy().joints, &values);
     }
     if frame_time == 0.0 && reader.frames() > 1 {
-        return Err(reader.bad_frame_time());
+        return Err(reader.bad_frame_time(told));
     }
     drop(values);
     let hierarchy = reader.hierarchy();

@@ -176,9 +176,9 @@ impl<R: BufRead> BvhReader<R> {
         &self.hierarchy
     }
 
-    /// The refusal of the frame time, where it stands.
-    pub(super) fn bad_frame_time(&self) -> Refusal {
-        self.frame_time_place.problem(BvhProblem::FrameTime { value: self.frame_time })
+    /// The refusal of a frame time, where the file's stands.
+    pub(super) fn bad_frame_time(&self, value: Option<f64>) -> Refusal {
+        self.frame_time_place.problem(BvhProblem::FrameTime { value })
     }
 
     /// Fills `values` with the next frame: positions in file units, rotations in degrees, in file order. False after

@@ -1,7 +1,6 @@
 //! Where the bytes of a buffer come from: the GLB itself, a data URI, or a file beside the document.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
@@ -11,7 +10,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
 
 use super::budget::Budget;
 use super::container::Document;
-use crate::import::Refusal;
+use crate::import::{Refusal, open_file};
 
 /// Bytes of each buffer, cut to its `byteLength`, or why there are none. A buffer that nothing needs may be missing.
 pub(super) struct Buffers<'a> {
@@ -98,17 +97,14 @@ fn read_file(
         Ok(path) => path,
         Err(reason) => return Ok(Err(reason)),
     };
-    let file = match File::open(&path) {
+    let file = match open_file(&path) {
         Ok(file) => file,
+        Err(refusal) => return Ok(Err(format!("{uri:?} {refusal}"))),
+    };
+    let size = match file.metadata() {
+        Ok(meta) => usize::try_from(meta.len()).unwrap_or(usize::MAX),
         Err(error) => return Ok(Err(format!("{uri:?} cannot be read: {error}"))),
     };
-    let (regular, size) = match file.metadata() {
-        Ok(meta) => (meta.is_file(), usize::try_from(meta.len()).unwrap_or(usize::MAX)),
-        Err(error) => return Ok(Err(format!("{uri:?} cannot be read: {error}"))),
-    };
-    if !regular {
-        return Ok(Err(format!("{uri:?} is not a regular file")));
-    }
     if size < length {
         return Ok(Err(format!("it claims {length} bytes, {uri:?} has {size}")));
     }

@@ -59,7 +59,7 @@ pub(super) fn read_file(
     options: &ImportOptions,
     overrides: Option<&RigOverrides>,
 ) -> Result<Imported, Refusal> {
-    let bytes = std::fs::read(path)?;
+    let bytes = crate::import::read_file(path)?;
     let base = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
