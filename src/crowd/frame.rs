@@ -369,6 +369,9 @@ fn run_block(
     let joints = Joints { all: data.topology.len(), kept: data.kept[tier as usize] };
     let far = shared.prefetch && library.bytes() > FAR_FROM;
     let sampled = due & !streamed;
+    if block.transitions & due != 0 && until >= Stage::Inertialise {
+        inertia::approach(block, block.transitions & due);
+    }
     if sampled != 0 {
         sample::sample(simd, block, library, joints, sampled, far, pose);
     }

@@ -6,42 +6,67 @@
 //! Rotations are modified Rodrigues parameters, `s = v / (1 + w)`: a rotation by the angle `a` about `n` is
 //! `n tan(a / 4)`, so going on evenly in them is close to turning evenly, and there and back takes no trigonometry.
 //!
+//! Characters are taken one after the other, sixteen of their joints side by side: in most blocks one or two of the sixteen
+//! are in transition, and what the others would cost is most of a frame.
+//!
 //! ```text
-//! memory of one transition, 24 bytes a joint: 8 joints in 3 rows
-//!   | s x y z, per second x y z | joint 1 | joint 2 |.. joint 7 |     pelvis and contacts follow the last joint
+//! memory of one transition, 24 bytes a joint: 16 joints in 6 rows
+//!   | s x of 16 joints | s y | s z | per second x | y | z |     pelvis and contacts follow the last joint
 //! ```
 
-#![allow(clippy::needless_range_loop)]
+use arrayvec::ArrayVec;
 
 use super::feet::LegPlan;
 use super::sample::Joints;
-use crate::crowd::block::Block;
+use crate::crowd::block::{Block, lanes_of};
 use crate::crowd::rare::Transition;
 use crate::crowd::scratch::Scratch;
-use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa};
+use crate::lanes::{BLOCK, Lanes, Quat, Row, Vec3, per_isa, prefetch_rows};
+use crate::rig::MAX_FEET;
 
-/// Values of one joint: where it was, and its velocity.
-pub(crate) const VALUES: usize = 6;
-/// Joints of a group, and its rows.
-const GROUP: usize = 8;
-const GROUP_ROWS: usize = GROUP * VALUES / BLOCK;
+/// Rows of sixteen joints: where they were, and how fast.
+const ROWS: usize = 6;
+
+/// Sixteens of joints that are taken out of the lanes together: loads of whole rows wait for stores of their parts, so
+/// between the two something else is to be done.
+const SIXTEENS: usize = 4;
+
+/// So many characters of a block are turned all at once.
+const MANY: usize = 6;
+
+/// What is remembered of a joint: where it was, and its velocity per second.
+pub(crate) type JointMotion = [[f32; 3]; 2];
 
 /// Rows of the memory for so many joints, the pelvis and the contacts.
 pub(crate) fn rows(joints: usize) -> usize {
-    (joints + 2).div_ceil(GROUP) * GROUP_ROWS
+    (joints + 2).div_ceil(BLOCK) * ROWS
 }
 
-/// Values of the memory that tell something; those after them do not count.
-pub(crate) fn told(joints: usize) -> usize {
-    (joints + 2) * VALUES
+/// What a memory tells of a joint; after the last one of the pelvis, metres from its reference place, then of contacts.
+pub(crate) fn get(memory: &[Row], joint: usize) -> JointMotion {
+    let rows = &memory[joint / BLOCK * ROWS..][..ROWS];
+    let value = |at: usize| rows[at].0[joint % BLOCK];
+    [[value(0), value(1), value(2)], [value(3), value(4), value(5)]]
+}
+
+/// Remembers a joint.
+pub(crate) fn put(memory: &mut [Row], joint: usize, told: JointMotion) {
+    let rows = &mut memory[joint / BLOCK * ROWS..][..ROWS];
+    rows.iter_mut().zip(told.as_flattened()).for_each(|(row, &value)| row.0[joint % BLOCK] = value);
 }
 
 /// Where the pelvis of an old motion was, metres from its reference place, and how fast; none where nothing is remembered.
-pub(crate) fn pelvis(transition: &Transition, joints: usize) -> [[f32; 3]; 2] {
-    let memory: &[f32] = bytemuck::cast_slice(transition.memory.as_deref().unwrap_or(&[]));
-    match memory.get(joints * VALUES..(joints + 1) * VALUES) {
-        Some(values) => [[values[0], values[1], values[2]], [values[3], values[4], values[5]]],
-        None => [[0.0; 3]; 2],
+pub(crate) fn pelvis(transition: &Transition, joints: usize) -> JointMotion {
+    let memory = transition.memory.as_deref().filter(|memory| memory.len() >= rows(joints));
+    memory.map_or([[0.0; 3]; 2], |memory| get(memory, joints))
+}
+
+/// Asks for the memory of these lanes: 1.5 KB each, which nobody has read since the last frame.
+#[inline]
+pub(crate) fn approach(block: &Block, lanes: u16) {
+    for lane in lanes_of(lanes) {
+        let memory = block.rare[lane].as_deref().and_then(|rare| rare.transition.memory.as_deref());
+        prefetch_rows(memory.unwrap_or(&[]));
     }
 }
 
@@ -51,6 +76,14 @@ per_isa! {
     pub(crate) fn inertia(block: &Block, plan: &LegPlan, joints: Joints, scratch: &mut Scratch) = inertia_kernel;
 }
 
+/// The old motion of one lane.
+struct Old<'a> {
+    lane: usize,
+    memory: &'a [Row],
+    left: f32,
+    onward: f32,
+}
+
 #[inline(always)]
 fn inertia_kernel<L: Lanes>(
     block: &Block,
@@ -58,70 +91,153 @@ fn inertia_kernel<L: Lanes>(
     Joints { all: joints, kept }: Joints,
     scratch: &mut Scratch,
 ) {
-    let mut mask = Row::ZERO;
-    let (mut left, mut onward) = (Row::ZERO, Row::ZERO);
-    let mut from: [Option<&[Row]>; BLOCK] = [None; BLOCK];
-    for lane in 0..BLOCK {
-        let rare = block.rare[lane].as_deref().filter(|_| block.transitions & (1 << lane) != 0);
-        if let Some(rare) = rare
+    let mut olds = ArrayVec::<Old<'_>, BLOCK>::new();
+    for lane in lanes_of(block.transitions) {
+        if let Some(rare) = block.rare[lane].as_deref()
             && let Some(memory) = rare.transition.memory.as_deref()
             && memory.len() >= rows(joints)
         {
-            mask.0[lane] = 1.0;
-            left.0[lane] = rare.transition.left();
-            onward.0[lane] = rare.transition.onward();
-            from[lane] = Some(memory);
+            let (left, onward) = (rare.transition.left(), rare.transition.onward());
+            olds.push(Old { lane, memory, left, onward });
         }
     }
-    let mut values = [Row::ZERO; BLOCK * GROUP_ROWS];
-    for group in 0..(joints + 2).div_ceil(GROUP) {
-        if group * GROUP >= kept && group < joints / GROUP {
-            continue;
+    for (part, rotations) in scratch.rotations[..kept].chunks_mut(BLOCK * SIXTEENS).enumerate() {
+        let first = part * SIXTEENS;
+        if olds.len() < MANY {
+            one_by_one::<L>(&olds, plan, first, rotations);
+        } else {
+            turned::<L>(&olds, plan, first, rotations);
         }
-        for part in 0..GROUP_ROWS {
-            let mut lanes = [Row::ZERO; BLOCK];
-            for lane in 0..BLOCK {
-                if let Some(memory) = from[lane] {
-                    lanes[lane] = memory[group * GROUP_ROWS + part];
+    }
+    pelvis_and_contacts::<L>(&olds, joints, scratch);
+}
+
+/// Takes each character's joints out of the lanes and puts them back.
+#[inline(always)]
+fn one_by_one<L: Lanes>(olds: &[Old<'_>], plan: &LegPlan, first: usize, rotations: &mut [[Row; 4]]) {
+    for old in olds {
+        let mut own = [[Row::ZERO; 4]; SIXTEENS];
+        for (own, joints) in own.iter_mut().zip(rotations.chunks(BLOCK)) {
+            for (at, joint) in joints.iter().enumerate() {
+                for c in 0..4 {
+                    own[c].0[at] = joint[c].0[old.lane];
                 }
             }
-            let mut turned = [Row::ZERO; BLOCK];
-            L::transpose(&lanes, &mut turned);
-            values[part * BLOCK..][..BLOCK].copy_from_slice(&turned);
         }
-        for (within, values) in values.chunks_exact(VALUES).enumerate() {
-            let joint = group * GROUP + within;
-            for at in (0..BLOCK).step_by(L::N) {
-                let on = L::splat(0.5).lt(L::load(&mask, at));
-                let (left, onward) = (L::load(&left, at), L::load(&onward, at));
-                let x = L::load(&values[3], at).mul_add(onward, L::load(&values[0], at));
-                let y = L::load(&values[4], at).mul_add(onward, L::load(&values[1], at));
-                let z = L::load(&values[5], at).mul_add(onward, L::load(&values[2], at));
-                let mut old = Vec3::new(x, y, z);
-                if plan.legs.iter().any(|leg| usize::from(leg.shin) == joint) {
-                    old.x = unbent(L::load(&values[0], at), L::load(&values[3], at) * onward);
-                }
-                if joint < kept {
-                    let rotation = &mut scratch.rotations[joint];
-                    let new = Quat::<L>::load(rotation, at);
-                    Quat::select(on, between(new, from_mrp(old), left), new).store(rotation, at);
-                } else if joint == joints {
-                    let new = Vec3::load(&scratch.pelvis, at);
-                    let mixed = old.minus(new).scale_add(left, new);
-                    Vec3::select(on, mixed, new).store(&mut scratch.pelvis, at);
-                } else if joint == joints + 1 {
-                    for (contact, old) in scratch.contact.iter_mut().zip([old.x, old.y]) {
-                        let new = L::load(contact, at);
-                        // A foot that comes down is put onto the ground little by little; one that goes up is let go at
-                        // once, since it stands where the old motion had it.
-                        let mixed = (old - new).mul_add(left, new).min(new);
-                        // What is to be estimated counts for as much as it would if it were told to be down.
-                        let share = (old - L::one()).mul_add(left, L::one()).max(L::splat(1e-6));
-                        let mixed = L::select(new.lt(L::zero()), (L::zero() - share).max(new), mixed);
-                        L::select(on, mixed, new).store(contact, at);
-                    }
+        for (sixteen, own) in own.iter_mut().enumerate().take(rotations.len().div_ceil(BLOCK)) {
+            let [x, y, z, w] = own;
+            mix::<L>(old, plan, first + sixteen, [x, y, z, w]);
+        }
+        for (own, joints) in own.iter().zip(rotations.chunks_mut(BLOCK)) {
+            for (at, joint) in joints.iter_mut().enumerate() {
+                for c in 0..4 {
+                    joint[c].0[old.lane] = own[c].0[at];
                 }
             }
+        }
+    }
+}
+
+/// The same by transposing all lanes there and back.
+#[inline(always)]
+fn turned<L: Lanes>(olds: &[Old<'_>], plan: &LegPlan, first: usize, rotations: &mut [[Row; 4]]) {
+    let mut rows = [Row::ZERO; BLOCK];
+    let mut own = [[Row::ZERO; BLOCK]; 4];
+    for (sixteen, joints) in rotations.chunks_mut(BLOCK).enumerate() {
+        for c in 0..4 {
+            for (row, joint) in rows.iter_mut().zip(&*joints) {
+                *row = joint[c];
+            }
+            L::transpose(&rows, &mut own[c]);
+        }
+        for old in olds {
+            let [x, y, z, w] = &mut own;
+            let lane = old.lane;
+            mix::<L>(old, plan, first + sixteen, [&mut x[lane], &mut y[lane], &mut z[lane], &mut w[lane]]);
+        }
+        for c in 0..4 {
+            L::transpose(&own[c], &mut rows);
+            for (row, joint) in rows.iter().zip(&mut *joints) {
+                joint[c] = *row;
+            }
+        }
+    }
+}
+
+/// Sixteen joints of one character; those after its last have anything.
+#[inline(always)]
+fn mix<L: Lanes>(old: &Old<'_>, plan: &LegPlan, sixteen: usize, own: [&mut Row; 4]) {
+    let told = &old.memory[sixteen * ROWS..][..ROWS];
+    let mut shins = 0u16;
+    for leg in &plan.legs {
+        if usize::from(leg.shin) / BLOCK == sixteen {
+            shins |= 1 << (usize::from(leg.shin) % BLOCK);
+        }
+    }
+    let bends = Row::of_bits(shins);
+    let [x, y, z, w] = own;
+    for at in (0..BLOCK).step_by(L::N) {
+        let (left, onward) = (L::splat(old.left), L::splat(old.onward));
+        let mut s: Vec3<L> =
+            going_on([&told[0], &told[1], &told[2]], [&told[3], &told[4], &told[5]], onward, at);
+        if shins != 0 {
+            let held = unbent(L::load(&told[0], at), L::load(&told[3], at) * onward);
+            s.x = L::select(L::splat(0.5).lt(L::load(&bends, at)), held, s.x);
+        }
+        let new = Quat::new(L::load(x, at), L::load(y, at), L::load(z, at), L::load(w, at));
+        let mixed = between(new, from_mrp(s), left);
+        mixed.x.store(x, at);
+        mixed.y.store(y, at);
+        mixed.z.store(z, at);
+        mixed.w.store(w, at);
+    }
+}
+
+#[inline(always)]
+fn going_on<L: Lanes>(place: [&Row; 3], velocity: [&Row; 3], onward: L, at: usize) -> Vec3<L> {
+    Vec3::new(
+        L::load(velocity[0], at).mul_add(onward, L::load(place[0], at)),
+        L::load(velocity[1], at).mul_add(onward, L::load(place[1], at)),
+        L::load(velocity[2], at).mul_add(onward, L::load(place[2], at)),
+    )
+}
+
+/// Few enough to be done for all lanes.
+#[inline(always)]
+fn pelvis_and_contacts<L: Lanes>(olds: &[Old<'_>], joints: usize, scratch: &mut Scratch) {
+    let (mut mask, mut left, mut onward) = (0u16, Row::ZERO, Row::ZERO);
+    let (mut place, mut velocity) = ([Row::ZERO; 3], [Row::ZERO; 3]);
+    let mut was_down = [Row::ZERO; MAX_FEET];
+    for old in olds {
+        let lane = old.lane;
+        mask |= 1 << lane;
+        (left.0[lane], onward.0[lane]) = (old.left, old.onward);
+        let [at, per_second] = get(old.memory, joints);
+        for k in 0..3 {
+            (place[k].0[lane], velocity[k].0[lane]) = (at[k], per_second[k]);
+        }
+        let [contacts, _] = get(old.memory, joints + 1);
+        for (row, contact) in was_down.iter_mut().zip(contacts) {
+            row.0[lane] = contact;
+        }
+    }
+    let mask = Row::of_bits(mask);
+    for at in (0..BLOCK).step_by(L::N) {
+        let on = L::splat(0.5).lt(L::load(&mask, at));
+        let (left, onward) = (L::load(&left, at), L::load(&onward, at));
+        let old: Vec3<L> = going_on(place.each_ref(), velocity.each_ref(), onward, at);
+        let new = Vec3::load(&scratch.pelvis, at);
+        let mixed = old.minus(new).scale_add(left, new);
+        Vec3::select(on, mixed, new).store(&mut scratch.pelvis, at);
+        for (contact, old) in scratch.contact.iter_mut().zip(&was_down) {
+            let (new, old) = (L::load(contact, at), L::load(old, at));
+            // A foot that comes down is put onto the ground little by little; one that goes up is let go at
+            // once, since it stands where the old motion had it.
+            let mixed = (old - new).mul_add(left, new).min(new);
+            // What is to be estimated counts for as much as it would if it were told to be down.
+            let share = (old - L::one()).mul_add(left, L::one()).max(L::splat(1e-6));
+            let mixed = L::select(new.lt(L::zero()), (L::zero() - share).max(new), mixed);
+            L::select(on, mixed, new).store(contact, at);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::crowd::frame::{JobScratch, TopologyData};
 use crate::crowd::rare::Transition;
 use crate::crowd::scratch::Scratch;
 use crate::crowd::stages::advance::{Drive, advance};
-use crate::crowd::stages::inertia::{self, VALUES, mrp};
+use crate::crowd::stages::inertia::{self, mrp};
 use crate::crowd::stages::sample::{Joints, sample};
 use crate::error::BuildError;
 use crate::lanes::{BLOCK, Row};
@@ -178,8 +178,7 @@ impl Crowd {
         let old = core::mem::take(&mut rare.transition);
         let own = old.memory.filter(|memory| memory.len() >= inertia::rows(joints));
         let mut memory = own.unwrap_or_else(|| pool.take_memory(rows));
-        let values: &mut [f32] = bytemuck::cast_slice_mut(&mut memory);
-        for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 2) {
+        for joint in 0..joints + 2 {
             let (is, was) = (now[joint], value(pose, joints, joint));
             let (is, was) = if joint < joints {
                 let is = mrp::of(is);
@@ -187,14 +186,9 @@ impl Crowd {
             } else {
                 ([is[0], is[1], is[2]], [was[0], was[1], was[2]])
             };
-            for k in 0..3 {
-                values[k] = is[k];
-                values[3 + k] = ((is[k] - was[k]) / APART).clamp(-FASTEST, FASTEST);
-            }
-            if joint > joints {
-                // Contacts do not run on.
-                values[3..].fill(0.0);
-            }
+            // Contacts do not run on.
+            let velocity = if joint > joints { [0.0; 3] } else { per_second(is, was, APART) };
+            inertia::put(&mut memory, joint, [is, velocity]);
         }
         // The way of the last moment, backwards, in leg lengths.
         let per = -1.0 / (APART * copy.leg.0[0]);
@@ -278,12 +272,10 @@ impl Crowd {
         let Some(rare) = &mut block.rare[lane] else { return false };
         let left = (rare.transition.duration - rare.transition.elapsed).max(1e-3);
         let Some(memory) = &mut rare.transition.memory else { return false };
-        let values: &mut [f32] = bytemuck::cast_slice_mut(memory);
-        for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 2) {
+        for joint in 0..joints + 2 {
             let value = value(pose, joints, joint);
             let value = if joint < joints { mrp::of(value) } else { [value[0], value[1], value[2]] };
-            values[..3].copy_from_slice(&value);
-            values[3..].fill(0.0);
+            inertia::put(memory, joint, [value, [0.0; 3]]);
         }
         if still {
             // The way of then is over.
@@ -314,14 +306,11 @@ impl Crowd {
         let Some(rare) = &mut block.rare[lane] else { return };
         rare.transition.elapsed = 0.0;
         let Some(memory) = &mut rare.transition.memory else { return };
-        let values: &mut [f32] = bytemuck::cast_slice_mut(memory);
-        for (joint, values) in values.chunks_exact_mut(VALUES).enumerate().take(joints + 1) {
-            let was = [values[0], values[1], values[2]];
+        for joint in 0..=joints {
+            let [was, _] = inertia::get(memory, joint);
             let now = value(pose, joints, joint);
             let now = if joint < joints { mrp::near(mrp::of(now), was) } else { [now[0], now[1], now[2]] };
-            for k in 0..3 {
-                values[3 + k] = ((now[k] - was[k]) / dt).clamp(-FASTEST, FASTEST);
-            }
+            inertia::put(memory, joint, [was, per_second(now, was, dt)]);
         }
     }
 
@@ -345,6 +334,11 @@ pub(super) enum Remembered {
     Stream { dt: f32 },
     /// What the slot shows.
     Slot,
+}
+
+/// Velocity of what came from `was` to `is` in `seconds`.
+fn per_second(is: [f32; 3], was: [f32; 3], seconds: f32) -> [f32; 3] {
+    core::array::from_fn(|k| ((is[k] - was[k]) / seconds).clamp(-FASTEST, FASTEST))
 }
 
 /// Of the first lane: a joint's rotation, then the pelvis, then the contacts.

@@ -5,10 +5,10 @@ use crate::crowd::block::{Block, Lane, LaneClip, MAX_CLIPS, ROWS};
 use crate::crowd::frame::TopologyData;
 use crate::crowd::pair::Pair;
 use crate::crowd::rare::{Fade, LayerState, Rare, Transition};
-use crate::crowd::stages::inertia;
+use crate::crowd::stages::inertia::{self, JointMotion};
 use crate::crowd::store::rebase::FARTHEST_ROOT;
 use crate::crowd::store::{Crowd, MAX_SPEED};
-use crate::lanes::{BLOCK, Row};
+use crate::lanes::Row;
 
 /// Longest fade or transition, seconds; farthest from its root that anything can be, and in the world, metres: roots are
 /// within [`FARTHEST_ROOT`], and feet and ground near them.
@@ -57,11 +57,12 @@ pub(super) fn write(out: &mut Writer<'_>, (block, lane): (&Block, usize), joints
     let Transition { memory, twist, elapsed, duration, layered } = transition;
     out.f32s(twist);
     out.f32s(&[*elapsed, *duration, *layered]);
-    let memory = memory.as_deref().and_then(|memory| memory.get(..inertia::rows(joints))).unwrap_or(&[]);
-    out.count(memory.len());
-    let told = inertia::told(joints).min(memory.len() * BLOCK);
-    out.f32s(&bytemuck::cast_slice(memory)[..told]);
-    (told..memory.len() * BLOCK).for_each(|_| out.f32s(&[0.0]));
+    let memory = memory.as_deref().filter(|memory| memory.len() >= inertia::rows(joints));
+    let told = if memory.is_some() { joints + 2 } else { 0 };
+    out.count(told);
+    for joint in 0..told {
+        out.f32s(memory.map_or(JointMotion::default(), |memory| inertia::get(memory, joint)).as_flattened());
+    }
     for layer in &rare.layers {
         let mut layer = if layer.used { *layer } else { LayerState::default() };
         if layer.elapsed >= layer.duration {
@@ -117,18 +118,21 @@ fn read_rare(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Result<Ra
     let mut values = [0.0; 3];
     reader.f32s(&mut values)?;
     [transition.elapsed, transition.duration, transition.layered] = values;
-    let count = reader.count(size_of::<Row>())?;
-    if count > 0 {
-        if count != inertia::rows(crowd.topologies[usize::from(topology)].topology.len()) {
+    let told = reader.count(size_of::<JointMotion>())?;
+    if told > 0 {
+        let joints = crowd.topologies[usize::from(topology)].topology.len();
+        if told != joints + 2 {
             return Err(reader.damaged("the memory of a transition"));
         }
-        let mut memory = vec![Row::ZERO; count];
-        for row in &mut memory {
-            reader.f32s(&mut row.0)?;
+        let mut memory = vec![Row::ZERO; inertia::rows(joints)];
+        for joint in 0..told {
+            let mut own = JointMotion::default();
+            reader.f32s(own.as_flattened_mut())?;
             // Parameters of rotations, metres, and tens of both a second; a stream may have had the pelvis far away.
-            if row.0.iter().any(|value| value.abs() > FAR_PELVIS) {
+            if own.as_flattened().iter().any(|value| value.abs() > FAR_PELVIS) {
                 return Err(reader.damaged("the memory of a transition"));
             }
+            inertia::put(&mut memory, joint, own);
         }
         transition.memory = Some(memory.into());
     }
