@@ -207,3 +207,72 @@ fn a_tier_without_feet_shows_the_clip_at_the_root() {
     assert!(far_off > 1e-5 && far_off < 0.15, "{far_off}");
     assert_eq!(root(&world, far), root(&world, near));
 }
+
+/// Puts a character where it is: its feet start anew.
+fn start_anew(world: &mut Walkers, handle: Handle) {
+    let place = world.crowd.transform(handle).expect("alive");
+    world.crowd.teleport(handle, place).expect("alive");
+}
+
+/// Largest difference of a value of two palettes.
+fn palette_step(a: &Walkers, of: Handle, b: &Walkers, and: Handle) -> f32 {
+    let values = |world: &Walkers, handle| -> Vec<f32> {
+        bytemuck::pod_collect_to_vec(world.crowd.pose(handle).expect("alive").1)
+    };
+    values(a, of).iter().zip(values(b, and)).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn who_was_never_posed_starts_anew_though_neighbours_were() {
+    let run = |neighbour: bool| {
+        let mut world = Walkers::new(strict(), &[ClipKind::Walk]);
+        let late = world.spawn(9, Tier::Near);
+        let others = neighbour.then(|| world.spawn(1, Tier::Near));
+        let seen = others.map_or(0, |other| 1u64 << other.index());
+        for number in 0..6 {
+            let now = if number < 4 { 0 } else { 1 << late.index() };
+            frame(&mut world, Visibility::Bits(&[seen | now]));
+        }
+        bytes(&world, late)
+    };
+    assert_eq!(run(false), run(true));
+}
+
+#[test]
+fn feet_start_anew_where_a_pose_was_missed_for_half_a_second() {
+    for (frames, anew) in [(20, false), (40, true)] {
+        let [mut world, mut twin] = [(); 2].map(|()| Walkers::new(strict(), &[ClipKind::Walk]));
+        let [one, other] = [&mut world, &mut twin].map(|world| world.spawn(3, Tier::Near));
+        (0..30).for_each(|_| frame(&mut world, Visibility::All));
+        (0..30).for_each(|_| frame(&mut twin, Visibility::All));
+        (0..frames).for_each(|_| frame(&mut world, Visibility::Bits(&[])));
+        (0..frames).for_each(|_| frame(&mut twin, Visibility::Bits(&[])));
+        start_anew(&mut twin, other);
+        frame(&mut world, Visibility::All);
+        frame(&mut twin, Visibility::All);
+        let apart = palette_step(&world, one, &twin, other);
+        assert!(if anew { apart < 1e-5 } else { apart > 1e-3 }, "after {frames} frames: {apart}");
+    }
+}
+
+#[test]
+fn feet_start_anew_on_another_rig() {
+    let [mut world, mut twin] = [(); 2].map(|()| Walkers::new(strict(), &[ClipKind::Walk]));
+    let handles =
+        [&mut world, &mut twin].map(|world| [world.spawn(2, Tier::Near), world.spawn(3, Tier::Near)]);
+    (0..30).for_each(|_| frame(&mut world, Visibility::All));
+    (0..30).for_each(|_| frame(&mut twin, Visibility::All));
+    let same = Rig::build(&bodies()[0].rig_source()).expect("rig");
+    world.crowd.replace_rig(world.rigs[0], same).expect("of the same topology");
+    let [[own, beside], [others, also]] = handles;
+    // Nobody's feet but those of who wears it.
+    frame(&mut world, Visibility::All);
+    let mut plain = twin.crowd.snapshot();
+    frame(&mut twin, Visibility::All);
+    assert_ne!(bytes(&world, own), bytes(&twin, others));
+    assert_eq!(bytes(&world, beside), bytes(&twin, also));
+    twin.crowd.restore(core::mem::take(&mut plain).as_slice()).expect("equal");
+    start_anew(&mut twin, others);
+    frame(&mut twin, Visibility::All);
+    assert_eq!(bytes(&world, own), bytes(&twin, others));
+}

@@ -24,17 +24,16 @@ struct Stage {
 }
 
 fn stage(share: f32, simd: Simd) -> Stage {
+    stage_of(CrowdConfig { simd, transitions: share, ..CrowdConfig::default() })
+}
+
+fn stage_of(config: CrowdConfig) -> Stage {
     let built = content::character(RigKind::Biped, &BodyPlan::adult());
     let rig = Rig::build(&built.rig_source()).expect("rig");
     let reference = built.reference();
     let source =
         BindSource { skeleton: &built.character.skeleton, roles: &built.roles, reference: &reference };
-    let mut crowd = Crowd::new(CrowdConfig {
-        simd,
-        format: PaletteFormat::Mat4,
-        transitions: share,
-        ..CrowdConfig::default()
-    });
+    let mut crowd = Crowd::new(CrowdConfig { format: PaletteFormat::Mat4, ..config });
     crowd.add_rig(rig.clone()).expect("rig");
     let kinds = [ClipKind::Walk, ClipKind::Jog, ClipKind::Run, ClipKind::Idle];
     let clips = kinds
@@ -215,6 +214,42 @@ fn a_transition_starts_where_the_old_motion_was_and_ends_on_the_new_one() {
 
 fn joint_step(a: &[DVec3], b: &[DVec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (*a - *b).length()).fold(0.0, f64::max)
+}
+
+/// Feet that start anew, as they do in every frame of a tier without, are no sign that nobody has seen the character.
+#[test]
+fn whoever_was_shown_goes_over_without_a_jump_wherever_its_feet_start_anew() {
+    for how in ["a tier without feet", "a teleport", "another rig"] {
+        let mut config = CrowdConfig { transitions: 1.0, ..CrowdConfig::default() };
+        config.tiers.iter_mut().for_each(|tier| tier.feet = how != "a tier without feet");
+        let mut stage = stage_of(config);
+        let handle = stage.spawn(ClipKind::Walk, 0.0);
+        let jog = [stage.play(ClipKind::Jog)];
+        let kind = stage.crowd.transition_to(handle, &jog, 0.4).expect("alive");
+        assert_eq!(kind, TransitionKind::Immediate, "nobody has seen it yet");
+        let walk = [stage.play(ClipKind::Walk)];
+        stage.crowd.set_clips(handle, &walk).expect("alive");
+        let mut frames = Vec::new();
+        for _ in 0..60 {
+            stage.frame(Roots::OnGround);
+            frames.push(stage.joints(handle));
+        }
+        let rig = stage.crowd.rigs().next().expect("one");
+        match how {
+            "a teleport" => {
+                let place = stage.crowd.transform(handle).expect("alive");
+                stage.crowd.teleport(handle, place).expect("alive");
+            }
+            "another rig" => stage.crowd.replace_rig(rig, stage.rig.clone()).expect("equal"),
+            _ => {}
+        }
+        let kind = stage.crowd.transition_to(handle, &jog, 0.4).expect("alive");
+        assert_eq!(kind, TransitionKind::Inertialised, "{how}");
+        stage.frame(Roots::OnGround);
+        let most = frames.windows(2).map(|two| joint_step(&two[0], &two[1])).fold(0.0, f64::max);
+        let step = joint_step(&frames[59], &stage.joints(handle));
+        assert!(step < 1.2 * most, "{how}: {step} m, {most} m while it walks");
+    }
 }
 
 #[test]

@@ -6,18 +6,19 @@
 //! feet       2 x (lock offset 2, last ball 2, locked), pelvis, last height,
 //!            seconds since the last pose                                         52
 //! proportion leg length                                                           4
-//! output     slot token 16, character 4, rig and skin 4, pair of poses 3          27
+//! output     slot token 16, character 4, rig and skin 4, pair of poses 6          30
 //! rare       layers, transition, cross-fade: a pointer, mostly none               8
+//! masks      a bit of each                                                        1
 //! ```
 //!
 //! Constants of clips are not kept here: they are read from the clip's head every frame, so that a clip can be
 //! exchanged while it plays.
 
+pub(crate) use super::lane::{DEAD, Lane, LaneClip, flag, flags};
 pub(crate) use super::lanes_of::lanes_of;
 use super::library::ClipHead;
 use super::pair::{Pair, Pairs};
 use super::rare::Rare;
-use super::store::WorldTransform;
 use crate::lanes::{BLOCK, Row, SlotToken};
 use crate::rig::MAX_FEET;
 
@@ -28,7 +29,7 @@ pub const MAX_CLIPS: usize = 4;
 pub(crate) const ROWS: usize = 23 + 5 * MAX_FEET;
 
 /// Masks that a lane takes along.
-pub(crate) const FLAGS: usize = 6;
+pub(crate) const FLAGS: usize = 7;
 
 /// Values of one clip slot that are rows.
 pub(crate) const CLIP_ROWS: usize = 4;
@@ -151,8 +152,11 @@ pub(crate) struct Block {
     pub settled: u16,
     /// Lanes whose pose is overdue: they have none yet, or missed a turn because nobody saw them.
     pub stale: u16,
-    /// Lanes before their first frame and after a teleport: nothing to smooth from.
+    /// Lanes whose feet have nothing to smooth from: before their first frame, after a teleport or another rig, where a pose was
+    /// long missed, in tiers without feet.
     pub fresh: u16,
+    /// Lanes that a frame has shown: a transition has something to begin from.
+    pub shown: u16,
     /// Lanes that the last frame wrote.
     pub written: u16,
     /// What lanes are shown between, where slots hold two poses.
@@ -196,6 +200,7 @@ impl Default for Block {
             settled: 0,
             stale: 0,
             fresh: u16::MAX,
+            shown: 0,
             written: 0,
             pairs: Pairs::default(),
             characters: [u32::MAX; BLOCK],
@@ -219,30 +224,6 @@ impl Default for Block {
             mixed: None,
         }
     }
-}
-
-/// State of one character, out of its block.
-#[derive(Debug)]
-pub(crate) struct Lane {
-    pub character: u32,
-    pub rig: u16,
-    pub skin: u16,
-    pub token: Option<SlotToken>,
-    pub rare: Option<Box<Rare>>,
-    /// See [`Block::flags`].
-    pub flags: [bool; FLAGS],
-    /// The last frame wrote its slot: goes along when it moves, and is of no use to a snapshot.
-    pub written: bool,
-    pub pair: Pair,
-    pub clips: [LaneClip; MAX_CLIPS],
-    pub rows: [f32; ROWS],
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LaneClip {
-    pub clip: u16,
-    pub values: [f32; CLIP_ROWS],
-    pub bits: [bool; CLIP_BITS],
 }
 
 /// Sets or clears the bit of a lane.
@@ -302,6 +283,7 @@ impl Block {
         rows_of!(self, mut)
     }
 
+    /// Places of some are in [`flag`].
     fn flags(&mut self) -> [&mut u16; FLAGS] {
         [
             &mut self.stale,
@@ -310,12 +292,18 @@ impl Block {
             &mut self.layered,
             &mut self.settled,
             &mut self.fresh,
+            &mut self.shown,
         ]
+    }
+
+    /// The same, of one lane.
+    fn flags_of(&self, lane: usize) -> [bool; FLAGS] {
+        let Self { stale, fading, transitions, layered, settled, fresh, shown, .. } = *self;
+        [stale, fading, transitions, layered, settled, fresh, shown].map(|mask| mask & (1 << lane) != 0)
     }
 
     /// A copy of a lane, without what only one can own: slot and rare state.
     pub fn peek(&self, lane: usize) -> Lane {
-        let bit = |mask: u16| mask & (1 << lane) != 0;
         let mut clips = LaneClip::EMPTY;
         for (out, rows) in clips.iter_mut().zip(&self.clips) {
             out.clip = rows.clip[lane];
@@ -328,8 +316,7 @@ impl Block {
             skin: self.skins[lane],
             token: None,
             rare: None,
-            flags: [self.stale, self.fading, self.transitions, self.layered, self.settled, self.fresh]
-                .map(bit),
+            flags: self.flags_of(lane),
             written: false,
             pair: self.pairs.get(lane),
             clips,
@@ -351,7 +338,7 @@ impl Block {
             skin: taken.skin,
             token: None,
             rare: None,
-            flags: [false, false, false, false, false, true],
+            flags: flags(&[flag::FRESH]),
             written: false,
             pair: Pair::default(),
             clips: LaneClip::EMPTY,
@@ -404,55 +391,6 @@ impl Block {
     /// Recounts the clip slots in use.
     pub fn count_slots(&mut self) {
         self.clip_slots = self.clips.iter().rposition(|rows| rows.playing != 0).map_or(0, |at| at as u8 + 1);
-    }
-}
-
-impl LaneClip {
-    pub const EMPTY: [Self; MAX_CLIPS] =
-        [Self { clip: 0, values: [0.0; CLIP_ROWS], bits: [false; CLIP_BITS] }; MAX_CLIPS];
-}
-
-/// Identity rotation, leg length 1; see [`Block::rows`] for the order.
-const DEAD: [f32; ROWS] = {
-    let mut rows = [0.0; ROWS];
-    rows[6] = 1.0;
-    rows[10] = 1.0;
-    rows
-};
-
-impl Lane {
-    /// Where the root is; what its rows have lost to rounding is forgotten.
-    pub fn put_transform(&mut self, transform: &WorldTransform) {
-        self.rows[..3].copy_from_slice(&transform.position);
-        self.rows[3..7].copy_from_slice(&transform.rotation);
-    }
-
-    /// Whether an inertialised transition is under way.
-    pub fn in_transition(&self) -> bool {
-        self.flags[2]
-    }
-
-    /// Lets the lane have a pose in the next frame.
-    pub fn make_stale(&mut self) {
-        self.flags[0] = true;
-    }
-
-    /// A new character, standing at the origin without clips.
-    pub fn new(character: u32, rig: u16, skin: u16, token: SlotToken, leg: f32) -> Self {
-        let mut rows = DEAD;
-        rows[10] = leg;
-        Self {
-            character,
-            rig,
-            skin,
-            token: Some(token),
-            rare: None,
-            flags: [true, false, false, false, false, true],
-            written: false,
-            pair: Pair::NEW,
-            clips: LaneClip::EMPTY,
-            rows,
-        }
     }
 }
 

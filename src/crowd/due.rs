@@ -56,7 +56,10 @@ pub(crate) fn due(block: &mut Block, turn: bool, visible: Visibility<'_>) -> u16
 
 /// What a pose changes in lanes that keep theirs.
 #[derive(Debug)]
-pub(crate) struct Held([Row; HELD], u16);
+pub(crate) struct Held {
+    rows: [Row; HELD],
+    fresh: u16,
+}
 
 const HELD: usize = 3 + 5 * MAX_FEET;
 
@@ -83,13 +86,13 @@ fn rows(block: &mut Block) -> [&mut Row; HELD] {
 
 impl Held {
     pub fn of(block: &mut Block) -> Self {
-        Self(rows(block).map(|row| *row), block.fresh)
+        Self { rows: rows(block).map(|row| *row), fresh: block.fresh }
     }
 
     /// Back into the lanes of a block that are not among `due`.
     pub fn put_back(&self, block: &mut Block, due: u16) {
-        block.fresh = block.fresh & due | self.1 & !due;
-        for (row, held) in rows(block).into_iter().zip(&self.0) {
+        block.fresh = block.fresh & due | self.fresh & !due;
+        for (row, held) in rows(block).into_iter().zip(&self.rows) {
             for lane in 0..BLOCK {
                 if due & (1 << lane) == 0 {
                     row.0[lane] = held.0[lane];

@@ -451,6 +451,7 @@ fn run_block(
                 slots::correct(shared, block, due, falls);
             }
             block.written = due;
+            block.shown |= due;
             block.stale &= !due;
         } else {
             model::model(simd, pass, pose);

@@ -10,6 +10,7 @@ mod footfall;
 mod frame;
 mod ground;
 mod height_field;
+mod lane;
 mod lanes_of;
 mod library;
 mod masks;

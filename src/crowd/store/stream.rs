@@ -50,7 +50,7 @@ impl Crowd {
         let follows = self.streams.follows(handle.index);
         let (block, _) = self.block_and_library(place);
         let moves = follows || (0..MAX_CLIPS).any(|slot| block.plays(slot, lane));
-        if seconds < 1e-3 || !moves || block.fresh & (1 << lane) != 0 || !self.has_memory(place) {
+        if seconds < 1e-3 || !moves || block.shown & (1 << lane) == 0 || !self.has_memory(place) {
             self.set_stream(handle, stream)?;
             return Ok(TransitionKind::Immediate);
         }
@@ -98,7 +98,7 @@ impl Crowd {
     ) -> Result<TransitionKind, BuildError> {
         let plays = self.plays(self.topology_at(place), clips)?;
         let (block, _) = self.block_and_library(place);
-        if seconds < 1e-3 || block.fresh & (1 << place.lane) != 0 || !self.has_memory(place) {
+        if seconds < 1e-3 || block.shown & (1 << place.lane) == 0 || !self.has_memory(place) {
             self.put_plays_at_once(place, &plays);
             return Ok(TransitionKind::Immediate);
         }

@@ -71,7 +71,7 @@ impl Crowd {
         let (block, _) = self.block_and_library(place);
         let plays_now = (0..MAX_CLIPS).any(|slot| block.plays(slot, lane));
         // Before the first frame nobody has seen what played.
-        if seconds < 1e-3 || !plays_now || block.fresh & (1 << lane) != 0 {
+        if seconds < 1e-3 || !plays_now || block.shown & (1 << lane) == 0 {
             self.put_plays_at_once(place, &plays);
             return Ok(TransitionKind::Immediate);
         }

@@ -1,7 +1,7 @@
 //! One character of a snapshot, and whether it can be.
 
 use super::{ReadLane, Reader, SnapshotError, Writer};
-use crate::crowd::block::{Block, Lane, LaneClip, MAX_CLIPS, ROWS};
+use crate::crowd::block::{Block, FLAGS, Lane, LaneClip, MAX_CLIPS, ROWS, flag};
 use crate::crowd::frame::TopologyData;
 use crate::crowd::pair::Pair;
 use crate::crowd::rare::{Fade, LayerState, Rare, Transition};
@@ -29,8 +29,8 @@ pub(super) fn write(out: &mut Writer<'_>, (block, lane): (&Block, usize), joints
     let range = block.tokens[lane].as_ref().map_or((0, 0), |token| (token.first_line(), token.line_count()));
     out.u32(range.0);
     out.u32(range.1);
-    let [stale, fading, transiting, layered, _settled, fresh] = state.flags;
-    out.bits(&[stale, fading, transiting, layered, false, fresh]);
+    let [stale, fading, transiting, layered, _settled, fresh, shown] = state.flags;
+    out.bits(&[stale, fading, transiting, layered, false, fresh, shown]);
     let Pair { since, lag, span, second, cut, patient, both, fade, poorer } =
         if interpolate { state.pair } else { Pair::NEW };
     out.0.extend([since, lag, span, fade, poorer]);
@@ -84,7 +84,10 @@ pub(super) fn read(reader: &mut Reader<'_>, crowd: &Crowd, topology: u16) -> Res
     if !fits || lines.is_none_or(|skin| crowd.config.slot_lines(skin) != range.1) {
         return Err(reader.damaged("a rig, a skin or a slot's size"));
     }
-    let flags = reader.bits()?;
+    let flags: [bool; FLAGS] = reader.bits()?;
+    if flags[flag::SETTLED] {
+        return Err(reader.damaged("flags"));
+    }
     let &[since, lag, span, fade, poorer] = reader.take(5)? else {
         return Err(reader.damaged("a pair of poses"));
     };
