@@ -10,7 +10,7 @@
 //!
 //! * Every helper that takes or returns lanes is `#[inline(always)]`; `#[target_feature]` stands only on the
 //!   entry functions that `per_isa!` generates (and on `abreast` in x86.rs, as on the intrinsics themselves, since
-//!   registers are named there). One helper with plain `#[inline]` costs a factor of 16,
+//!   registers are named there, and on [`run_kernel`], the seam for others). One helper with plain `#[inline]` costs a factor of 16,
 //!   because each intrinsic becomes a call. `tests/codegen.rs` looks for such calls.
 //! * No reciprocal estimates: makers of processors differ in them.
 //! * [`Lanes::mul_add`] is fused in *fast* mode where the processor has it and two roundings in *strict*

@@ -32,7 +32,7 @@ const ROWS: usize = 6;
 const SIXTEENS: usize = 4;
 
 /// So many characters of a block are turned all at once.
-const MANY: usize = 6;
+const MANY: usize = 5;
 
 /// What is remembered of a joint: where it was, and its velocity per second.
 pub(crate) type JointMotion = [[f32; 3]; 2];
