@@ -391,7 +391,7 @@ fn run_block(
         return;
     }
     if block.transitions & due != 0 {
-        inertia::inertia(simd, block, &data.plan, joints, pose);
+        inertia::inertia(simd, block, &data.plan, joints, due, pose);
     }
     if until < Stage::Layers {
         return;

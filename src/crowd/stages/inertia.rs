@@ -71,9 +71,9 @@ pub(crate) fn approach(block: &Block, lanes: u16) {
 }
 
 per_isa! {
-    /// Mixes what is left of old motions into the first `kept` of `scratch.rotations`, `scratch.pelvis` and
+    /// Mixes what is left of the old motions of these lanes into the first `kept` of `scratch.rotations`, `scratch.pelvis` and
     /// `scratch.contact`.
-    pub(crate) fn inertia(block: &Block, plan: &LegPlan, joints: Joints, scratch: &mut Scratch) = inertia_kernel;
+    pub(crate) fn inertia(block: &Block, plan: &LegPlan, joints: Joints, lanes: u16, scratch: &mut Scratch) = inertia_kernel;
 }
 
 /// The old motion of one lane.
@@ -89,10 +89,11 @@ fn inertia_kernel<L: Lanes>(
     block: &Block,
     plan: &LegPlan,
     Joints { all: joints, kept }: Joints,
+    lanes: u16,
     scratch: &mut Scratch,
 ) {
     let mut olds = ArrayVec::<Old<'_>, BLOCK>::new();
-    for lane in lanes_of(block.transitions) {
+    for lane in lanes_of(block.transitions & lanes) {
         if let Some(rare) = block.rare[lane].as_deref()
             && let Some(memory) = rare.transition.memory.as_deref()
             && memory.len() >= rows(joints)

@@ -158,7 +158,7 @@ impl Crowd {
         let all = Joints { all: joints, kept: joints };
         sample(simd, copy, library, all, 1, false, pose);
         if running != 0 {
-            inertia::inertia(simd, copy, plan, all, pose);
+            inertia::inertia(simd, copy, plan, all, 1, pose);
         }
         now.clear();
         now.extend((0..joints + 2).map(|joint| value(pose, joints, joint)));
@@ -171,7 +171,7 @@ impl Crowd {
             left = rare.transition.left();
             layered = rare.transition.layered * left;
             rare.transition.elapsed -= APART;
-            inertia::inertia(simd, copy, plan, all, pose);
+            inertia::inertia(simd, copy, plan, all, 1, pose);
         }
         block.rare[lane] = copy.rare[0].take();
         let Some(rare) = &mut block.rare[lane] else { return };
@@ -265,7 +265,7 @@ impl Crowd {
             (copy.live, copy.transitions) = (1, 1);
             copy.rare[0] = block.rare[lane].take();
             let all = Joints { all: joints, kept: joints };
-            inertia::inertia(self.config.simd, copy, &data.plan, all, pose);
+            inertia::inertia(self.config.simd, copy, &data.plan, all, 1, pose);
             copy.transitions = 0;
             block.rare[lane] = copy.rare[0].take();
         }
