@@ -195,8 +195,10 @@ fn print(report: &StressReport) {
     for stage in &report.stages {
         stages.add_row([stage.name.to_owned(), format!("{:.1}", stage.ns_per_character)]);
     }
-    let together: f64 = report.stages.iter().map(|stage| stage.ns_per_character).sum();
-    stages.add_row(["together".to_owned(), format!("{together:.1}")]);
+    if !report.stages.is_empty() {
+        let together: f64 = report.stages.iter().map(|stage| stage.ns_per_character).sum();
+        stages.add_row(["together".to_owned(), format!("{together:.1}")]);
+    }
     stages.add_row(["frame".to_owned(), format!("{:.1}", 1000.0 * report.us_per_character)]);
     let host = report.host;
     let changes = host.changes.transitions + host.changes.cross_fades;
@@ -207,10 +209,18 @@ fn print(report: &StressReport) {
     }
     align_right(&mut stages, 1..2);
     output::block(stages);
-    output::say(
-        "stages: medians after the walk; frame: the median of the walk; clips change in both. A machine that changes its speed \
-         in between sets them apart. Beside the frame: calls of the host's that start transitions",
-    );
+    output::say(match report.stages.is_empty() {
+        true => {
+            "frame: the median of the walk. No stages: a frame that is cut short leaves its poses to the next where tiers take turns"
+        }
+        false => {
+            "stages: medians after the walk; frame: the median of the walk; clips change in both. A machine that changes its \
+             speed in between sets them apart"
+        }
+    });
+    if changes > 0 {
+        output::say("beside the frame: calls of the host's that start transitions");
+    }
     let mut frame = table(&["frame", "ms"]);
     let times = report.frame_us;
     for (name, us) in [("median", times.p50), ("99th percentile", times.p99), ("longest", times.max)] {
@@ -221,11 +231,14 @@ fn print(report: &StressReport) {
     if report.tiers.len() > 1 {
         output::block(format!("{}\n", tiers(&report.tiers)));
     }
+    let to_start = match changes {
+        0 => String::new(),
+        _ => format!(" ({:.1} us to start one)", host.us_per_change),
+    };
     output::say(format!(
-        "{} transitions, {} cross-fades ({:.1} us to start one), {} events, {} lost",
+        "{} transitions, {} cross-fades{to_start}, {} events, {} lost",
         grouped(host.changes.transitions),
         grouped(host.changes.cross_fades),
-        host.us_per_change,
         grouped(host.events),
         host.events_lost,
     ));

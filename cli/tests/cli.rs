@@ -192,6 +192,23 @@ fn stress_has_a_row_for_each_stage_and_one_for_what_starts_transitions_beside_th
     assert!(!stderr(&output).contains("walking"), "{}", stderr(&output));
 }
 
+/// What a frame that is cut short leaves, the next one does: rows would be several times the frame.
+#[test]
+fn stress_takes_no_stages_apart_where_tiers_take_turns() {
+    let text = stdout(&throng(&[&SMALL[..], &["--tiers=1,2,4,8"]].concat()));
+    assert!(text.contains("No stages") && !text.contains("together"), "{text}");
+    let report = document(&throng(&[&SMALL[..], &["--tiers=1,2,4,8", "--json"]].concat()));
+    assert_eq!(report["stages"].as_array().map(Vec::len), Some(0), "{report}");
+    let every = document(&throng(&[&SMALL[..], &["--tiers=1,1,1,1", "--json"]].concat()));
+    assert_eq!(every["stages"].as_array().map(Vec::len), Some(throng::crowd::Stage::ALL.len()));
+}
+
+#[test]
+fn stress_gives_no_time_for_changes_that_did_not_come() {
+    let text = stdout(&throng(&[&SMALL[..], &["--gait", "walk"]].concat()));
+    assert!(text.contains("0 transitions, 0 cross-fades, ") && !text.contains("beside"), "{text}");
+}
+
 #[test]
 fn feet_that_are_not_judged_are_told_in_words() {
     let output = throng(&[&SMALL[..], &["--judged", "0"]].concat());

@@ -146,7 +146,8 @@ pub struct StressReport {
     pub host: HostTimes,
     /// Those that anybody is in.
     pub tiers: Vec<Tier>,
-    /// Cost of each stage, by running up to it and no further, while clips change as in the run.
+    /// Cost of each stage, by running up to it and no further, while clips change as in the run. None where tiers pose their
+    /// characters less often than every frame: what a frame that is cut short leaves, the next one does.
     pub stages: Vec<StageTime>,
     /// Characters that were judged.
     pub judged_characters: usize,
