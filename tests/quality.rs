@@ -140,22 +140,30 @@ fn stages_are_measured_while_clips_go_on_changing() {
     );
 }
 
+/// Stages are taken apart where everybody is posed in every frame only.
 #[test]
 fn a_run_tells_of_each_of_its_parts_from_the_beginning_to_the_end() {
-    let options = SceneOptions { characters: 64, rigs: 2, library: 8, ..SceneOptions::default() };
-    let mut scene = Scene::build(&options).unwrap();
-    scene.share_tiers().unwrap();
-    let options = RunOptions { seconds: 0.1, judged: 0, stage_rounds: 2, ..RunOptions::default() };
-    let mut told: Vec<Progress> = Vec::new();
-    run(&mut scene, &options, &mut |now| told.push(now)).unwrap();
-    let mut parts: Vec<&str> = told.iter().map(|now| now.part).collect();
-    parts.dedup();
-    assert_eq!(parts, ["warming up", "walking", "stages", "tiers"]);
-    for part in parts {
-        let steps: Vec<Progress> = told.iter().copied().filter(|now| now.part == part).collect();
-        let all = steps[0].all;
-        assert!(steps.iter().enumerate().all(|(at, now)| (now.done, now.all) == (at, all)), "{steps:?}");
-        assert_eq!(steps.len(), all + 1, "{part}");
+    for (turns, right) in [
+        (false, &["warming up", "walking", "stages", "tiers"][..]),
+        (true, &["warming up", "walking", "tiers"]),
+    ] {
+        let mut options = SceneOptions { characters: 64, rigs: 2, library: 8, ..SceneOptions::default() };
+        options.config.tiers.iter_mut().for_each(|tier| tier.period = if turns { tier.period } else { 1 });
+        let mut scene = Scene::build(&options).unwrap();
+        scene.share_tiers().unwrap();
+        let options = RunOptions { seconds: 0.1, judged: 0, stage_rounds: 2, ..RunOptions::default() };
+        let mut told: Vec<Progress> = Vec::new();
+        let report = run(&mut scene, &options, &mut |now| told.push(now)).unwrap();
+        assert_eq!(report.stages.is_empty(), turns);
+        let mut parts: Vec<&str> = told.iter().map(|now| now.part).collect();
+        parts.dedup();
+        assert_eq!(parts, right);
+        for part in parts {
+            let steps: Vec<Progress> = told.iter().copied().filter(|now| now.part == part).collect();
+            let all = steps[0].all;
+            assert!(steps.iter().enumerate().all(|(at, now)| (now.done, now.all) == (at, all)), "{steps:?}");
+            assert_eq!(steps.len(), all + 1, "{part}");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use throng::content::{self, BodyPlan, BuiltIn, ClipKind, RigKind};
 use throng::crowd::{
     Crowd, CrowdConfig, FlatGround, Frame, Ground, Handle, Layer, PaletteFormat, Play, Probes, Roots,
     Rotations, Serial, SnapshotError, SnormQuat, Stream, StreamBuffer, StreamId, StreamPose, StreamRoot,
-    TransitionKind, WorldTransform,
+    Tier, TierConfig, TransitionKind, WorldTransform,
 };
 use throng::lanes::{Isa, Mode, Row, Simd};
 use throng::retarget::{BindSource, LiveMap, LiveMaps, bind, bind_additive};
@@ -82,6 +82,8 @@ struct Scene {
     /// Poses come in a buffer of 16-bit rotations, not in slices.
     packed: bool,
     floor: bool,
+    /// How far the floor lies under roots that are free, metres.
+    under: f32,
     frames: usize,
 }
 
@@ -92,8 +94,9 @@ impl Scene {
         let reference = built.reference();
         let own =
             BindSource { skeleton: &built.character.skeleton, roles: &built.roles, reference: &reference };
-        let config =
+        let mut config =
             CrowdConfig { simd, format: PaletteFormat::Mat4, transitions: share, ..Default::default() };
+        config.tiers[Tier::Far as usize] = TierConfig { feet: false, ..TierConfig::FULL };
         let mut crowd = Crowd::new(config);
         crowd.add_rig(rig.clone()).expect("rig");
         let plays = KINDS
@@ -106,7 +109,19 @@ impl Scene {
         let performer = Performer::new(RigKind::ALL[1]);
         let map = LiveMaps::default().get(performer.source(), &rig).expect("map");
         let sent = [true; KINDS.len()];
-        Self { built, crowd, plays, performer, map, root, sent, packed: false, floor: true, frames: 0 }
+        Self {
+            built,
+            crowd,
+            plays,
+            performer,
+            map,
+            root,
+            sent,
+            packed: false,
+            floor: true,
+            under: 0.0,
+            frames: 0,
+        }
     }
 
     fn stream(&self, kind: usize) -> Stream {
@@ -161,8 +176,12 @@ impl Scene {
             pose.set_position(*position);
         }
         let streams = if self.packed { (&buffer).into() } else { (&streams).into() };
-        let (ground, roots): (&dyn Ground, _) =
-            if self.floor { (&FLOOR, Roots::OnGround) } else { (&Nothing, Roots::Free) };
+        let low = FlatGround { height: -self.under };
+        let (ground, roots): (&dyn Ground, _) = match self.floor {
+            true if self.under > 0.0 => (&low, Roots::Free),
+            true => (&FLOOR, Roots::OnGround),
+            false => (&Nothing, Roots::Free),
+        };
         let frame = Frame { streams, roots, ..Frame::new(DT, ground) };
         self.crowd.frame(frame, &Serial).expect("frame");
         self.frames += 1;
@@ -335,6 +354,23 @@ fn a_stream_that_has_ended_gives_way_from_what_is_seen() {
         println!("{root:?}: {most:.3} m a frame of {whole:.3} m");
         assert!(whole > 0.1 && most < 0.1 * whole + 0.01, "{most} m in one frame of {whole}");
     }
+}
+
+/// What feet had moved the pelvis by is no part of what a tier without them shows.
+#[test]
+fn a_stream_that_has_ended_gives_way_from_what_is_seen_in_a_tier_without_feet() {
+    let mut scene = Scene::new(1.0, Simd::fastest(), StreamRoot::InPose);
+    scene.under = 0.12;
+    let who = scene.spawn(Motion::Stream(2));
+    (0..60).for_each(|_| scene.frame());
+    scene.crowd.set_tier(who, Tier::Far).expect("alive");
+    (0..20).for_each(|_| scene.frame());
+    scene.sent = [false; KINDS.len()];
+    let held = scene.joints(who);
+    assert_eq!(scene.go_over(who, Motion::Clip(2), 0.5), TransitionKind::Inertialised);
+    scene.frame();
+    let most = step(&held, &scene.joints(who));
+    assert!(most < 0.01, "{most} m in the first frame");
 }
 
 /// The pose that the slot holds has the layers in it: they must not be put onto it once more. Nor what is left of a motion

@@ -109,3 +109,16 @@ fn standard_input_is_read_where_it_is_a_file_and_refused_where_it_is_a_pipe() {
         assert_eq!(document(&redirected)["clips"][0]["name"], "stdin", "{}", stderr(&redirected));
     }
 }
+
+#[test]
+fn a_pipe_in_the_place_of_a_journal_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("a plain path").to_owned();
+    let (good, out) = (at("good.bvh"), at("out"));
+    fs::write(&good, BVH).expect("written");
+    fs::create_dir(&out).expect("made");
+    pipe(&folder.path().join("out/retarget.journal"));
+    let output = ends(&["retarget", &good, "--onto", "biped", "-o", &out], Stdio::null());
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("retarget.journal: is no regular file"), "{}", stderr(&output));
+}

@@ -429,6 +429,25 @@ mod tests {
         assert!(b.rare[2].is_some() && b.layered == 1 << 2);
     }
 
+    /// The order of masks stands in several places.
+    #[test]
+    fn every_mask_goes_along_with_its_lane_alone() {
+        for flag in 0..FLAGS {
+            let mut a = Block::default();
+            a.put(5, Lane::new(7, 1, 0, SlotBuffer::default().allocate(2).unwrap(), 0.9));
+            a.flags().into_iter().enumerate().for_each(|(at, mask)| put_bit(mask, 5, at == flag));
+            assert_eq!(a.flags_of(5), core::array::from_fn(|at| at == flag));
+            let mut b = Block::default();
+            b.put(2, a.take(5));
+            assert_eq!(b.flags_of(2), core::array::from_fn(|at| at == flag));
+        }
+        let new = flags(&[flag::STALE, flag::TRANSITIONS, flag::SETTLED, flag::FRESH]);
+        let mut block = Block::default();
+        block.flags().into_iter().zip(new).for_each(|(mask, flag)| *mask = u16::from(flag));
+        let Block { stale, fading, transitions, layered, settled, fresh, shown, .. } = block;
+        assert_eq!([stale, fading, transitions, layered, settled, fresh, shown], [1, 0, 1, 0, 1, 1, 0]);
+    }
+
     #[test]
     fn hot_state_is_at_most_256_bytes_a_character() {
         assert!(size_of::<Block>() <= 256 * BLOCK, "{} bytes", size_of::<Block>() / BLOCK);

@@ -370,7 +370,7 @@ fn run_block(
     let far = shared.prefetch && library.bytes() > FAR_FROM;
     let sampled = due & !streamed;
     if block.transitions & due != 0 && until >= Stage::Inertialise {
-        inertia::approach(block, block.transitions & due);
+        inertia::approach(block, joints, block.transitions & due);
     }
     if sampled != 0 {
         sample::sample(simd, block, library, joints, sampled, far, pose);

@@ -102,6 +102,10 @@ impl Journal {
             None => "retarget".to_owned(),
         };
         let path = folder.join(format!("{name}.journal"));
+        // Opening a pipe would wait for its reader.
+        if std::fs::metadata(&path).is_ok_and(|data| !data.is_file()) {
+            return Err(Failure::output(&path, "is no regular file, which the journal has to be"));
+        }
         let open = OpenOptions::new().create(true).append(true).open(&path);
         let mut file = open.map_err(|error| lost(&path, &error))?;
         // Some network file systems have no locks: there it is the user's word that counts.

@@ -430,6 +430,11 @@ pub(crate) fn leave(
         block.position[1] = height;
     }
     (block.age, block.fresh) = (Row::ZERO, u16::MAX);
+    // What is shown is the animation alone: who reads the pose back from its slot takes off what feet have moved.
+    block.pelvis = Row::ZERO;
+    for foot in &mut block.feet {
+        foot.locked = Row::ZERO;
+    }
 }
 
 per_isa! {

@@ -34,7 +34,8 @@ const SIXTEENS: usize = 4;
 /// So many characters of a block are turned all at once.
 const MANY: usize = 5;
 
-/// What is remembered of a joint: where it was, and its velocity per second.
+/// What is remembered: place and velocity per second. Of joints in parameters of their rotations, of the pelvis in metres from
+/// its reference place; of contacts the first values of the place are their weights, which have no velocity.
 pub(crate) type JointMotion = [[f32; 3]; 2];
 
 /// Rows of the memory for so many joints, the pelvis and the contacts.
@@ -61,12 +62,17 @@ pub(crate) fn pelvis(transition: &Transition, joints: usize) -> JointMotion {
     memory.map_or([[0.0; 3]; 2], |memory| get(memory, joints))
 }
 
-/// Asks for the memory of these lanes: 1.5 KB each, which nobody has read since the last frame.
+/// Asks for the memory of these lanes: 1.5 KB each, which nobody has read since the last frame. What comes from a larger
+/// topology's or is of joints that a tier leaves out stays where it is.
 #[inline]
-pub(crate) fn approach(block: &Block, lanes: u16) {
+pub(crate) fn approach(block: &Block, Joints { all, kept }: Joints, lanes: u16) {
+    let (moving, last) = (kept.div_ceil(BLOCK) * ROWS, all / BLOCK * ROWS);
     for lane in lanes_of(lanes) {
         let memory = block.rare[lane].as_deref().and_then(|rare| rare.transition.memory.as_deref());
-        prefetch_rows(memory.unwrap_or(&[]));
+        if let Some(memory) = memory.filter(|memory| memory.len() >= rows(all)) {
+            prefetch_rows(&memory[..moving]);
+            prefetch_rows(&memory[last.max(moving)..rows(all)]);
+        }
     }
 }
 

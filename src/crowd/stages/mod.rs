@@ -5,7 +5,7 @@
 //! | advance  | playback rows, root motion of the clips | times, world root, displacement             |
 //! | sample   | times, weights, clip rows               | local deltas, pelvis offset, contact weights |
 //! | live     | poses of streams, live maps             | the same, of characters that follow a stream |
-//! | inertia  | local deltas, transitions               | local deltas, pelvis offset                 |
+//! | inertia  | local deltas, transitions               | local deltas, pelvis offset, contact weights |
 //! | layers   | local deltas, layers, their clips       | local deltas, pelvis offset, contact weights |
 //! | feet     | local deltas, ground, foot state        | leg deltas, pelvis offset, foot state       |
 //! | model    | local deltas, offsets                   | model rotations and positions               |

@@ -49,7 +49,8 @@ pub(in crate::crowd) struct LastMoment {
 impl Crowd {
     /// Goes over to other clips, which play alone from now on, while the old motion goes on by itself and gives way to
     /// them over `seconds` (inertialisation). A stream that the character follows goes on for two frames, in which it is to
-    /// be sent still, and then gives way; where it has ended already, the pose that the slot holds does, at rest. Where more than [`CrowdConfig::transitions`](super::CrowdConfig::transitions) of the
+    /// be sent still, and then gives way; where it has ended already, the pose that the slot holds does, at rest
+    /// (none after another rig was put in its place: that is a jump). Where more than [`CrowdConfig::transitions`](super::CrowdConfig::transitions) of the
     /// crowd are in transition, it is a cross-fade: see [`fade_to`](Self::fade_to); from a stream it is at once. To keep step, let both old and new
     /// clips be [synced](Play::sync).
     ///
