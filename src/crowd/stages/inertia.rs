@@ -7,7 +7,7 @@
 //! `n tan(a / 4)`, so going on evenly in them is close to turning evenly, and there and back takes no trigonometry.
 //!
 //! Characters are taken one after the other, sixteen of their joints side by side: in most blocks one or two of the sixteen
-//! are in transition, and what the others would cost is most of a frame.
+//! are in transition, and what the others would cost is a quarter of a frame.
 //!
 //! ```text
 //! memory of one transition, 24 bytes a joint: 16 joints in 6 rows
